@@ -1,0 +1,1 @@
+"""Tools that any service may use. Nothing here knows a service."""

@@ -1,0 +1,1 @@
+"""The services, each in a room of its own. None imports another; they talk by gRPC."""
