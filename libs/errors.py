@@ -2,7 +2,8 @@
 
     Problem
     ├── Invalid             a field breaks a rule
-    │   └── TooLarge        a value is longer than its limit
+    │   ├── TooLarge        a value is longer than its limit
+    │   └── Malformed       the request cannot even be read
     ├── Missing             it does not exist, or not for this caller
     │   └── NotReady        it does not exist yet; asking again may help
     ├── Conflict            it exists already, with other content
@@ -10,6 +11,7 @@
     ├── Unauthenticated     nobody we know
     ├── Denied              known, but not allowed
     ├── TooMuch             more than this caller may do
+    ├── TimedOut            it took too long
     └── Unavailable         something that we depend on is away
 
 A class's docstring is its message. What is raised and is not a ``Problem`` is a bug.
@@ -119,3 +121,15 @@ class Unavailable(Problem):
 def invalid(field: str, description: str, rule: str = "") -> Invalid:
     """A problem with one field, named in message and details alike."""
     return Invalid(f"{field}: {description}", violations=(Violation(field, description, rule),))
+
+
+class TimedOut(Problem):
+    """The call took longer than its deadline allows."""
+
+    reason = "DEADLINE_EXCEEDED"
+
+
+class Malformed(Invalid):
+    """The request cannot be read: its bytes are not the message that this method takes."""
+
+    reason = "MALFORMED_REQUEST"

@@ -1,0 +1,227 @@
+"""The chain around every method, outermost first:
+
+1. seen      span, log line and counters; outermost, so that they know the final code
+2. problems  a ``Problem`` becomes a status; anything else is a fault of ours, and is told as nothing more
+3. deadline  nothing runs for longer than its caller waits, or than a minute
+4. caller    whose call it is, and whether the key's scopes allow the method
+5. rate      how often that key may call
+6. checking  the request keeps the rules of its proto
+
+``problems`` encloses all that may raise one, so a bad key and a bad field are answered alike. The chain is put
+around a method once, when it is first called, not rebuilt for each call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from uuid import uuid4
+
+import grpc
+import structlog
+from google.protobuf.message import Message
+from opentelemetry.trace import SpanKind
+
+from libs.errors import Denied, Problem, TimedOut, Unauthenticated
+from libs.rpc import problems
+from libs.rpc.caller import CONTEXT_KEY, Caller, Signer, Source, serving
+from libs.rpc.checking import Unreadable, check, tolerant
+from libs.rpc.methods import Method, method
+from libs.rpc.rates import Rates
+from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
+
+CALL_SECONDS = 30.0
+"""How long a call without a deadline of its own may take."""
+CALL_SECONDS_MAX = 60.0
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+if TYPE_CHECKING:  # grpc's classes take parameters in its type stubs only
+    Context = grpc.aio.ServicerContext[Any, Any]
+    Handler = grpc.RpcMethodHandler[Any, Any]
+else:
+    Context = grpc.aio.ServicerContext
+    Handler = grpc.RpcMethodHandler
+
+
+class ScopeMissing(Denied):
+    """The key lacks the scope that this method asks for."""
+
+    reason = "SCOPE_MISSING"
+
+
+class Verify(Protocol):
+    """Turns ``Authorization`` headers into a caller."""
+
+    async def __call__(self, authorization: Sequence[str]) -> Caller: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call while it is served."""
+
+    method: Method
+    context: Context
+    request_id: str
+    metadata: dict[str, list[str | bytes]]
+
+    def texts(self, key: str) -> list[str]:
+        """The values of a metadata key that are text."""
+        return [value for value in self.metadata.get(key, ()) if isinstance(value, str)]
+
+
+class Chain(grpc.aio.ServerInterceptor):
+    """Puts the chain around each method of a server."""
+
+    def __init__(self, telemetry: Telemetry, signer: Signer, verify: Verify, rates: Rates) -> None:
+        """Take what the links need."""
+        self._telemetry = telemetry
+        self._signer = signer
+        self._verify = verify
+        self._rates = rates
+        self._handlers: dict[str, Handler] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        """Answer the method's handler with the chain around it; called by grpc for each call."""
+        path = handler_call_details.method
+        if known := self._handlers.get(path):
+            return known
+        handler = await continuation(handler_call_details)
+        if handler is None or handler.request_streaming:  # unknown, or reflection
+            return handler
+        # Only methods that exist are kept, so that callers cannot make this grow.
+        self._handlers[path] = self._around(handler, method(path))
+        return self._handlers[path]
+
+    def _around(self, handler: Handler, served: Method) -> Handler:
+        deserialize = tolerant(cast(Callable[[bytes], Message], handler.request_deserializer))
+        serialize = handler.response_serializer
+        if handler.response_streaming:
+            behavior = cast(Callable[[Message, Context], AsyncIterator[Message]], handler.unary_stream)
+
+            async def stream(request: Message | Unreadable, context: Context) -> AsyncIterator[Message]:
+                async with self._links(_call(served, context)):
+                    async for response in behavior(check(request), context):
+                        yield response
+
+            return grpc.unary_stream_rpc_method_handler(stream, deserialize, serialize)
+        answer = cast(Callable[[Message, Context], Awaitable[Message]], handler.unary_unary)
+
+        async def unary(request: Message | Unreadable, context: Context) -> Message:
+            async with self._links(_call(served, context)):
+                return await answer(check(request), context)
+            raise AssertionError  # a link that swallows an error has aborted the call
+
+        return grpc.unary_unary_rpc_method_handler(unary, deserialize, serialize)
+
+    @asynccontextmanager
+    async def _links(self, call: Call) -> AsyncGenerator[None]:
+        async with self._seen(call), _problems(call), _deadline(call):
+            if not call.method.scope:
+                yield
+                return
+            who = await self._caller(call)
+            structlog.contextvars.bind_contextvars(key=who.key, profile=str(who.profile))
+            await self._rates.admit(who.key, call.method.rate_class)
+            with serving(who):
+                yield
+
+    @asynccontextmanager
+    async def _seen(self, call: Call) -> AsyncGenerator[None]:
+        started = time.perf_counter()
+        name = call.method.path
+        traceparent = next(iter(call.texts(TRACEPARENT)), None)
+        with self._telemetry.span(name, SpanKind.SERVER, traceparent) as span:
+            structlog.contextvars.bind_contextvars(request_id=call.request_id, trace_id=trace_id(span))
+            try:
+                yield
+            finally:
+                seconds = time.perf_counter() - started
+                code = _code(call.context)
+                span.set_attribute("rpc.grpc.status_code", problems.NUMBERS[code])
+                self._telemetry.calls.labels(name, code.name).inc()
+                self._telemetry.seconds.labels(name).observe(seconds)
+                if call.method.scope:  # health is asked every second; nobody reads that
+                    log.info("rpc.done", method=name, code=code.name, ms=round(seconds * 1000, 2))
+                structlog.contextvars.clear_contextvars()
+
+    async def _caller(self, call: Call) -> Caller:
+        who = self._signed(call) or replace(
+            await self._verify(call.texts("authorization")), source=Source.GRPC
+        )
+        if not who.may(call.method.scope):
+            raise ScopeMissing(metadata={"scope": call.method.scope})
+        return who
+
+    def _signed(self, call: Call) -> Caller | None:
+        """Who calls, by a context that one of ours signed. A forged one counts as none."""
+        signed = call.metadata.get(CONTEXT_KEY)
+        if not signed:
+            return None
+        if len(signed) == 1 and isinstance(signed[0], bytes):
+            who = self._signer.read(signed[0], call.method.audience)
+            if who:
+                return who
+        self._telemetry.refused_contexts.inc()
+        if "authorization" not in call.metadata:
+            raise Unauthenticated
+        return None
+
+
+@asynccontextmanager
+async def _problems(call: Call) -> AsyncGenerator[None]:
+    try:
+        yield
+    except Problem as problem:
+        refused = problems.refusal(problem, call.request_id)
+    except (asyncio.CancelledError, grpc.aio.AbortError, GeneratorExit):
+        raise
+    except Exception:
+        log.exception("rpc.fault", method=call.method.path)
+        refused = problems.internal(call.request_id)
+    else:
+        call.context.set_trailing_metadata(((problems.REQUEST_ID_KEY, call.request_id),))
+        return
+    await call.context.abort(refused.code, refused.message, refused.trailers)
+
+
+@asynccontextmanager
+async def _deadline(call: Call) -> AsyncGenerator[None]:
+    remaining = cast(float | None, call.context.time_remaining())
+    seconds = CALL_SECONDS if remaining is None else min(remaining, CALL_SECONDS_MAX)
+    if seconds <= 0:
+        raise TimedOut
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise TimedOut from None
+
+
+def _call(served: Method, context: Context) -> Call:
+    metadata: dict[str, list[str | bytes]] = {}
+    for key, value in context.invocation_metadata() or ():
+        metadata.setdefault(key, []).append(value)
+    sent = metadata.get(problems.REQUEST_ID_KEY, [""])[0]
+    request_id = sent if isinstance(sent, str) and REQUEST_ID.fullmatch(sent) else uuid4().hex
+    return Call(served, context, request_id, metadata)
+
+
+def _code(context: Context) -> grpc.StatusCode:
+    """The code that the call ends with; grpc has it as a number, a ``StatusCode``, or not at all while it is OK."""
+    if context.cancelled():
+        return grpc.StatusCode.CANCELLED
+    code = cast(object, context.code())
+    if isinstance(code, grpc.StatusCode):
+        return code
+    return next((each for each in grpc.StatusCode if each.value[0] == code), grpc.StatusCode.OK)

@@ -1,0 +1,93 @@
+"""Calls to other services: deadline, caller and trace go along."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from operator import methodcaller
+from typing import Any, cast
+
+import grpc
+from google.protobuf.message import Message
+from opentelemetry.trace import SpanKind
+
+from libs.rpc.caller import CONTEXT_KEY, Caller, Signer
+from libs.rpc.methods import audience_of
+from libs.rpc.problems import REQUEST_ID_KEY
+from libs.rpc.server import MESSAGE_BYTES_MAX
+from libs.rpc.telemetry import TRACEPARENT, Telemetry
+
+CONNECT_SECONDS_MAX = 5
+# Replicas take turns. Calls that no server saw are sent again by grpc itself; others are not, so nothing
+# happens twice.
+SERVICE_CONFIG = json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})
+OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.service_config", SERVICE_CONFIG),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.max_reconnect_backoff_ms", CONNECT_SECONDS_MAX * 1000),
+)
+serialize = methodcaller("SerializeToString")
+
+
+class Remote:
+    """Another service, at an address."""
+
+    def __init__(self, address: str, signer: Signer, telemetry: Telemetry) -> None:
+        """Open a channel; it connects when it is first used."""
+        self._channel = grpc.aio.insecure_channel(address, options=OPTIONS)
+        self._signer = signer
+        self._telemetry = telemetry
+        self._methods: dict[str, Any] = {}
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._channel.close()
+
+    async def call(
+        self,
+        path: str,
+        request: Message,
+        response: Callable[[bytes], Message],
+        *,
+        caller: Caller,
+        request_id: str,
+        timeout: float,
+    ) -> Message:
+        """Call a method on behalf of a caller. ``grpc.aio.AioRpcError`` if it is refused."""
+        method = self._method(path, self._channel.unary_unary, response)
+        with self._telemetry.span(path, SpanKind.CLIENT):
+            metadata = self._metadata(path, caller, request_id)
+            return cast(Message, await method(request, timeout=timeout, metadata=metadata))
+
+    async def stream(
+        self,
+        path: str,
+        request: Message,
+        response: Callable[[bytes], Message],
+        *,
+        caller: Caller,
+        request_id: str,
+        timeout: float,
+    ) -> AsyncIterator[Message]:
+        """Call a method that answers with a stream."""
+        method = self._method(path, self._channel.unary_stream, response)
+        metadata = self._metadata(path, caller, request_id)
+        async for message in method(request, timeout=timeout, metadata=metadata):
+            yield cast(Message, message)
+
+    def _method(self, path: str, kind: Callable[..., Any], response: Callable[[bytes], Message]) -> Any:
+        if path not in self._methods:
+            self._methods[path] = kind(path, serialize, response)
+        return self._methods[path]
+
+    def _metadata(self, path: str, caller: Caller, request_id: str) -> tuple[tuple[str, str | bytes], ...]:
+        audience = audience_of(path.lstrip("/"))
+        pairs: list[tuple[str, str | bytes]] = [
+            (CONTEXT_KEY, self._signer.sign(caller, audience)),
+            (REQUEST_ID_KEY, request_id),
+        ]
+        if traceparent := self._telemetry.traceparent():
+            pairs.append((TRACEPARENT, traceparent))
+        return tuple(pairs)
