@@ -1,0 +1,51 @@
+-- name: create_profile
+SELECT * FROM access.create_profile($1, $2, $3, $4);
+
+-- name: find_profile
+SELECT * FROM access.named_profile WHERE id = $1;
+
+-- name: list_profiles
+-- The newest first, after a position.
+SELECT * FROM access.named_profile
+WHERE (created_at, id) < (coalesce($1, 'infinity'::timestamptz), coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid))
+ORDER BY created_at DESC, id DESC
+LIMIT $3;
+
+-- name: add_key
+-- No row: there is no such profile.
+INSERT INTO access.api_key (id, profile, name_sealed, secret_sha256, scopes, created_at, expires_at)
+SELECT $1, p.id, $3, $4, $5, $6, $7 FROM access.profile p WHERE p.id = $2
+RETURNING id;
+
+-- name: add_first_key
+SELECT access.add_first_key($1, $2, $3, $4, $5, $6);
+
+-- name: has_admin_key
+-- Whether one was ever made: keys are revoked, not deleted.
+SELECT EXISTS (SELECT FROM access.api_key WHERE 'admin' = ANY (scopes));
+
+-- name: list_keys
+SELECT id, profile, name_sealed, scopes, created_at, expires_at, revoked_at FROM access.api_key
+WHERE (created_at, id) < (coalesce($1, 'infinity'::timestamptz), coalesce($2, ''))
+ORDER BY created_at DESC, id DESC
+LIMIT $3;
+
+-- name: list_keys_of
+-- One profile's. A query of its own, so that it walks that profile's keys only.
+SELECT id, profile, name_sealed, scopes, created_at, expires_at, revoked_at FROM access.api_key
+WHERE profile = $4
+  AND (created_at, id) < (coalesce($1, 'infinity'::timestamptz), coalesce($2, ''))
+ORDER BY created_at DESC, id DESC
+LIMIT $3;
+
+-- name: revoke_key
+-- The moment of the first revocation stays.
+UPDATE access.api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1
+RETURNING id, profile, name_sealed, scopes, created_at, expires_at, revoked_at;
+
+-- name: find_grant
+SELECT k.id, w.owner, p.workspace, k.profile, k.scopes, k.expires_at, k.revoked_at, k.secret_sha256
+FROM access.api_key k
+JOIN access.profile p ON p.id = k.profile
+JOIN access.workspace w ON w.id = p.workspace
+WHERE k.id = $1;

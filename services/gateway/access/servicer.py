@@ -1,0 +1,71 @@
+"""``treering.access.v1.AccessService``."""
+
+from __future__ import annotations
+
+import os
+
+from treering.access.v1 import access_service_pb2 as pb
+from treering.access.v1 import access_service_pb2_grpc as rpc
+
+from libs.clock import Clock
+from libs.data.pages import Pages
+from libs.rpc.caller import caller
+from libs.rpc.chain import Context
+from services.gateway.access import wire
+from services.gateway.access.keys import RANDOM_BYTES, issue
+from services.gateway.access.listing import Asked, Listing
+from services.gateway.access.store import Store
+
+
+class AccessServicer(rpc.AccessServiceServicer):
+    """Serves whoever runs the house. ``scopes`` are those that methods ask for."""
+
+    def __init__(self, store: Store, clock: Clock, pages: Pages, scopes: frozenset[str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._pages = pages
+        self._scopes = scopes
+
+    async def CreateProfile(
+        self, request: pb.CreateProfileRequest, context: Context
+    ) -> pb.CreateProfileResponse:
+        """Find a profile by its names, or make it."""
+        profile = await self._store.create_profile(wire.to_names(request), self._clock())
+        return pb.CreateProfileResponse(profile=wire.profile_message(profile))
+
+    async def GetProfile(self, request: pb.GetProfileRequest, context: Context) -> pb.GetProfileResponse:
+        """Read a profile."""
+        profile = await self._store.find_profile(wire.to_id("profile_id", request.profile_id))
+        return pb.GetProfileResponse(profile=wire.profile_message(profile))
+
+    async def ListProfiles(
+        self, request: pb.ListProfilesRequest, context: Context
+    ) -> pb.ListProfilesResponse:
+        """List profiles, the newest first."""
+        listing = self._listing("ListProfiles", request)
+        profiles = await self._store.list_profiles(listing.after, listing.limit)
+        shown, token = listing.part(profiles, lambda profile: (profile.created_at, profile.id))
+        return pb.ListProfilesResponse(profiles=map(wire.profile_message, shown), next_page_token=token)
+
+    async def CreateKey(self, request: pb.CreateKeyRequest, context: Context) -> pb.CreateKeyResponse:
+        """Make a key. Its secret is in this answer only."""
+        draft = wire.to_draft(request)
+        key, minted = issue(draft, self._scopes, self._clock(), os.urandom(RANDOM_BYTES))
+        await self._store.add_key(key, minted.digest)
+        return pb.CreateKeyResponse(key=wire.key_message(key), secret=minted.secret)
+
+    async def ListKeys(self, request: pb.ListKeysRequest, context: Context) -> pb.ListKeysResponse:
+        """List keys of one profile or of all, the newest first."""
+        profile_id = wire.to_filter("profile_id", request.profile_id)
+        listing = self._listing("ListKeys", request, str(profile_id).encode())
+        keys = await self._store.list_keys(profile_id, listing.after, listing.limit)
+        shown, token = listing.part(keys, lambda key: (key.created_at, key.id))
+        return pb.ListKeysResponse(keys=map(wire.key_message, shown), next_page_token=token)
+
+    async def RevokeKey(self, request: pb.RevokeKeyRequest, context: Context) -> pb.RevokeKeyResponse:
+        """Revoke a key. The last admin key too: on the machine, the command line makes another."""
+        key = await self._store.revoke_key(wire.to_key_id(request), self._clock())
+        return pb.RevokeKeyResponse(key=wire.key_message(key))
+
+    def _listing(self, name: str, asked: Asked, query: bytes = b"") -> Listing:
+        return Listing(self._pages, caller().profile, name, asked, self._clock(), query)
