@@ -1,0 +1,180 @@
+"""The whole house in this process, on free ports, and callers with profiles of their own."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import grpc
+import httpx2
+import pytest
+from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import access_service_pb2_grpc as access_rpc
+from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+
+from libs.data.master_key import load_master_key
+from services import house as process
+from services.roster import ROLES
+from tests.rig.postgres import Cluster, state_directory
+
+T = TypeVar("T")
+Stub = Callable[[grpc.aio.Channel], T]
+MESSAGE_BYTES_MAX = 8 * 1024 * 1024
+"""More than the server takes, so that it is the server that refuses."""
+
+numbers = itertools.count(1)
+
+
+class _Bearer(grpc.aio.UnaryUnaryClientInterceptor):
+    """Shows a key with every call."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+
+    async def intercept_unary_unary(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request: Any,
+    ) -> Any:
+        metadata = grpc.aio.Metadata(*(client_call_details.metadata or ()))
+        if "authorization" not in metadata:
+            metadata.add("authorization", f"Bearer {self._secret}")
+        return await continuation(client_call_details._replace(metadata=metadata), request)
+
+
+@dataclass
+class Caller:
+    """One profile with a key, and the ways to call with it."""
+
+    house: House
+    profile_id: str
+    key_id: str
+    secret: str
+    channel: grpc.aio.Channel
+    http: httpx2.AsyncClient
+
+    def stub(self, stub: Stub[T]) -> T:
+        """A stub that shows this caller's key."""
+        return stub(self.channel)
+
+    @property
+    def memory(self) -> memory_rpc.MemoryServiceStub:
+        """MemoryService."""
+        return self.stub(memory_rpc.MemoryServiceStub)
+
+    @property
+    def access(self) -> access_rpc.AccessServiceStub:
+        """AccessService; only the admin may call it."""
+        return self.stub(access_rpc.AccessServiceStub)
+
+
+@dataclass
+class House:
+    """The running house."""
+
+    grpc: str
+    http: str
+    home: Path
+    dsn: str
+    key: str
+    """The first key: everything, admin included."""
+    stack: AsyncExitStack
+    admin: Caller = field(init=False)
+
+    def open(self, profile_id: str, key_id: str, secret: str) -> Caller:
+        """The ways to call with a key."""
+        channel = grpc.aio.insecure_channel(
+            self.grpc,
+            options=[
+                ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+                ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+            ],
+            interceptors=[_Bearer(secret)],
+        )
+        self.stack.push_async_callback(channel.close)
+        client = httpx2.AsyncClient(
+            base_url=self.http, headers={"authorization": f"Bearer {secret}"}, timeout=30
+        )
+        self.stack.push_async_callback(client.aclose)
+        return Caller(self, profile_id, key_id, secret, channel, client)
+
+    async def caller(
+        self, *, owner: str = "", workspace: str = "", profile: str = "", scopes: Sequence[str] = ()
+    ) -> Caller:
+        """A new profile, or the named one, with a new key."""
+        number = next(numbers)
+        access = self.admin.access
+        made = await access.CreateProfile(
+            access_pb.CreateProfileRequest(
+                owner=owner or f"owner-{number}",
+                workspace=workspace or f"workspace-{number}",
+                profile=profile or f"profile-{number}",
+            )
+        )
+        key = await access.CreateKey(
+            access_pb.CreateKeyRequest(profile_id=made.profile.id, name=f"key-{number}", scopes=scopes)
+        )
+        return self.open(made.profile.id, key.key.id, key.secret)
+
+
+@pytest.fixture(scope="session")
+async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
+    """One house for the whole session; each test gets callers of its own."""
+    async with AsyncExitStack() as stack:
+        home = stack.enter_context(state_directory()) / "house"
+        home.mkdir()
+        dsn = await stack.enter_async_context(cluster.fresh())
+        env = {
+            "TREERING_HOME": str(home),
+            "TREERING_GRPC_PORT": str(free_port()),
+            "TREERING_HTTP_PORT": str(free_port()),
+            "TREERING_DATABASE_URL": dsn,
+            "TREERING_RATE_READ": "0",
+            "TREERING_RATE_WRITE": "0",
+            "TREERING_RATE_ADMIN": "0",
+        }
+        settings = process.settle(env)
+        await process.migrate(dsn, load_master_key(home), list(ROLES))
+        await process.prove(dsn, load_master_key(home), list(ROLES))
+        await stack.enter_async_context(process.opened(settings, env, dsn, list(ROLES)))
+        running = House(
+            grpc=f"127.0.0.1:{settings.grpc_port}",
+            http=f"http://127.0.0.1:{settings.http_port}",
+            home=home,
+            dsn=dsn,
+            key=(home / "api-key").read_text().strip(),
+            stack=stack,
+        )
+        running.admin = running.open("", "", running.key)
+        yield running
+
+
+@pytest.fixture
+async def house(house_site: House) -> Caller:
+    """A caller with a fresh profile of its own."""
+    return await house_site.caller()
+
+
+@pytest.fixture
+async def neighbor(house_site: House) -> Caller:
+    """Another one, who must never notice the first."""
+    return await house_site.caller()
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def unknown_id() -> str:
+    """An id that nothing has."""
+    return str(uuid4())
