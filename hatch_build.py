@@ -1,30 +1,29 @@
-"""Compile the protos when the project is installed. `python hatch_build.py` does the same in place.
+"""Compile the protos when the project is installed; `python hatch_build.py` does the same in place.
 
-Everything lands in the ignored `gen/`: the imports of our protos, laid there from installed wheels, the Python code,
-and `treering/image.binpb`, the descriptors with their comments.
+The ignored `gen/` receives the Python code and `treering/image.binpb`: every descriptor with its comments,
+which the gateway is derived from and which buf lints. What our protos import comes out of installed packages.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import shutil
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))  # builds import this file by its path alone
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
+PROTOS = ROOT / "protos"
 GEN = ROOT / "gen"
-THIRD_PARTY = GEN / "third_party"
-GOOGLE_API = ("google/api/annotations.proto", "google/api/http.proto")
+IMAGE = "treering/image.binpb"
 VALIDATE = "buf/validate/validate.proto"
 
 
 class Protos(BuildHookInterface[Any]):
-    """Generate before every build, editable ones included."""
+    """Generate before every build of a wheel, editable ones included."""
 
     PLUGIN_NAME = "custom"
 
@@ -32,44 +31,49 @@ class Protos(BuildHookInterface[Any]):
         """Called by hatchling with the build about to begin."""
         generate()
         if version == "standard":
-            build_data["force_include"] |= {str(GEN / "treering"): "treering", str(GEN / "buf"): "buf"}
+            build_data["force_include"] |= {str(GEN / name): name for name in ("treering", "buf")}
 
 
 def generate() -> None:
-    """Lay the imports and compile everything."""
-    lay_third_party()
-    from grpc_tools import protoc
+    """Replace `gen/` by what the protos say now. Protos that do not compile leave it as it is."""
+    with TemporaryDirectory() as scratch:
+        made = Path(scratch, "gen")
+        made.mkdir()
+        languages = ("python", "pyi", "grpc_python")
+        protoc(PROTOS, *(f"--{language}_out={made}" for language in languages), VALIDATE)
+        describe(PROTOS, made / IMAGE)
+        shutil.rmtree(GEN, ignore_errors=True)
+        shutil.copytree(made, GEN)
 
-    include = importlib.metadata.distribution("grpcio-tools").locate_file("grpc_tools/_proto")
-    ours = sorted(path.relative_to(ROOT / "protos").as_posix() for path in (ROOT / "protos").rglob("*.proto"))
-    paths = [f"-I{ROOT / 'protos'}", f"-I{THIRD_PARTY}", f"-I{include}"]
-    outputs = [f"--python_out={GEN}", f"--pyi_out={GEN}", f"--grpc_python_out={GEN}"]
-    image = GEN / "treering" / "image.binpb"
+
+def describe(protos: Path, image: Path) -> None:
+    """Write the descriptors of all protos below a directory, comments and imports included, to one file."""
     image.parent.mkdir(parents=True, exist_ok=True)
-    described = ["--include_imports", "--include_source_info", f"--descriptor_set_out={image}"]
-    if protoc.main(["protoc", *paths, *outputs, VALIDATE, *ours]) or protoc.main(["protoc", *paths, *described, *ours]):
-        sys.exit("The protos do not compile; see the messages above.")
+    protoc(protos, "--include_imports", "--include_source_info", f"--descriptor_set_out={image}")
 
 
-def lay_third_party() -> None:
-    """Copy what our protos import out of the wheels that carry it."""
-    shutil.rmtree(GEN, ignore_errors=True)
-    googleapis = importlib.metadata.distribution("googleapis-common-protos")
-    for name in GOOGLE_API:
-        write(THIRD_PARTY / name, Path(str(googleapis.locate_file(name))).read_text())
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+def protoc(protos: Path, *arguments: str) -> None:
+    """Run protoc over all protos below a directory."""
+    from grpc_tools import protoc as compiler
+
+    ours = sorted(path.relative_to(protos).as_posix() for path in protos.rglob("*.proto"))
+    google_api = distribution("googleapis-common-protos").locate_file("")
+    google_protobuf = distribution("grpcio-tools").locate_file("grpc_tools/_proto")
+    with TemporaryDirectory() as scratch:
+        validate = Path(scratch, "validate.binpb")
+        validate.write_bytes(validate_descriptor())
+        places = (f"-I{protos}", f"-I{google_api}", f"-I{google_protobuf}", f"--descriptor_set_in={validate}")
+        if compiler.main(["protoc", *places, *arguments, *ours]):
+            sys.exit("The protos do not compile; see the messages above.")
+
+
+def validate_descriptor() -> bytes:
+    """`buf/validate/validate.proto` as a descriptor set: protovalidate's package carries no source of it."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
     from protovalidate._gen.buf.validate import validate_pb
 
-    from proto_printer import source
-
     described = FileDescriptorProto.FromString(validate_pb.desc().proto.to_binary())
-    write(THIRD_PARTY / VALIDATE, source(described))
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    return FileDescriptorSet(file=[described]).SerializeToString()
 
 
 if __name__ == "__main__":
