@@ -44,5 +44,5 @@ class Role:
     """What a role brings to the process."""
 
     services: tuple[Service, ...]
-    application: Callable[[Callable[[], Mapping[str, bool]]], Application] | None = None
-    """Makes what it serves by HTTP, if anything, from a way to read the health of each service."""
+    application: Application | None = None
+    """What it serves by HTTP, if anything."""

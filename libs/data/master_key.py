@@ -42,28 +42,32 @@ class MasterKey:
 
 
 def load_master_key(home: Path, *, text: str = "", file: str = "") -> MasterKey:
-    """The key given as text, else that in a file, else the one in ``home``, made on first start."""
+    """The key given as text, else that in a file, else the one in ``home``, made on first start.
+
+    The one in ``home`` must be its owner's alone. Who mounts a file, as a container's secret, sees to that.
+    """
     if text:
         return MasterKey(_decode(text, "TREERING_MASTER_KEY"))
     if file:
-        return _read(Path(file))
+        return _read(Path(file))[0]
     path = home / FILE_NAME
     if not path.exists():
         make_home(home)
         write_once(path, base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
-    return _read(path)
+    key, mode = _read(path)
+    if mode & OTHERS:
+        raise Refused(f"Others can read the master key {path}. Run: chmod 600 '{path}'")
+    return key
 
 
-def _read(path: Path) -> MasterKey:
+def _read(path: Path) -> tuple[MasterKey, int]:
     try:
         with path.open("rb") as opened:
             mode = os.fstat(opened.fileno()).st_mode
             content = opened.read(KEY_TEXT_BYTES_MAX)
     except OSError as error:
         raise Refused(f"The master key {path} cannot be read: {error.strerror}.") from None
-    if mode & OTHERS:
-        raise Refused(f"Others can read the master key {path}. Run: chmod 600 '{path}'")
-    return MasterKey(_decode(content.decode("ascii", "replace"), str(path)))
+    return MasterKey(_decode(content.decode("ascii", "replace"), str(path))), mode
 
 
 def _decode(text: str, where: str) -> bytes:

@@ -99,8 +99,11 @@ class Chain(grpc.aio.ServerInterceptor):
         handler = await continuation(handler_call_details)
         if handler is None or handler.request_streaming:  # unknown, or reflection
             return handler
+        served = method(path)
+        if handler.response_streaming and not served.scope:  # watching health has no end
+            return handler
         # Only methods that exist are kept, so that callers cannot make this grow.
-        self._handlers[path] = self._around(handler, method(path))
+        self._handlers[path] = self._around(handler, served)
         return self._handlers[path]
 
     def _around(self, handler: Handler, served: Method) -> Handler:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import grpc
 from google.protobuf.message import Message
+from grpc_health.v1 import health_pb2
 from opentelemetry.trace import SpanKind
 
 from libs.rpc.caller import CONTEXT_KEY, Caller, Signer
@@ -18,6 +19,8 @@ from libs.rpc.server import MESSAGE_BYTES_MAX
 from libs.rpc.telemetry import TRACEPARENT, Telemetry
 
 CONNECT_SECONDS_MAX = 5
+HEALTH_SECONDS = 2.0
+HEALTH = "/grpc.health.v1.Health/Check"
 # Replicas take turns. Calls that no server saw are sent again by grpc itself; others are not, so nothing
 # happens twice.
 SERVICE_CONFIG = json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})
@@ -76,6 +79,15 @@ class Remote:
         metadata = self._metadata(path, caller, request_id)
         async for message in method(request, timeout=timeout, metadata=metadata):
             yield cast(Message, message)
+
+    async def serves(self, service: str) -> bool:
+        """Whether that service is well, by its health."""
+        check = self._method(HEALTH, self._channel.unary_unary, health_pb2.HealthCheckResponse.FromString)
+        try:
+            answer = await check(health_pb2.HealthCheckRequest(service=service), timeout=HEALTH_SECONDS)
+        except grpc.aio.AioRpcError:
+            return False
+        return answer.status == health_pb2.HealthCheckResponse.SERVING
 
     def _method(self, path: str, kind: Callable[..., Any], response: Callable[[bytes], Message]) -> Any:
         if path not in self._methods:

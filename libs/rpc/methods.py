@@ -50,15 +50,6 @@ def audience_of(service: str) -> str:
     return service.split(".")[1]
 
 
-def scopes_of(services: list[ServiceDescriptor]) -> frozenset[str]:
-    """Every scope that some method of these services asks for."""
-    return frozenset(
-        _scope(described.GetOptions())
-        for service in services
-        for described in service.methods
-    )
-
-
 def _scope(options: descriptor_pb2.MethodOptions) -> str:
     return options.Extensions[options_pb2.scope]  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 

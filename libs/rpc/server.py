@@ -24,7 +24,8 @@ MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 METADATA_BYTES_MAX = 16 * 1024
 CALLS_MAX = 1000
 """Calls served at once; one more is answered RESOURCE_EXHAUSTED."""
-STREAMS_PER_CONNECTION_MAX = 100
+STREAMS_PER_CONNECTION_MAX = CALLS_MAX
+"""Python's gRPC client fails calls over this instead of letting them wait, so one client may use all of it."""
 DRAIN_SECONDS = 10.0
 PING_SECONDS = 1.0
 PING_LIMIT_SECONDS = 3.0
@@ -68,10 +69,6 @@ class Health:
         self._telemetry = telemetry
         self._well: dict[str, bool] = {}
 
-    def state(self) -> dict[str, bool]:
-        """Each service and whether it was well when last asked."""
-        return dict(self._well)
-
     async def look(self) -> None:
         """Ask every service once."""
         answers = await asyncio.gather(*(_answers(service) for service in self._services))
@@ -108,7 +105,7 @@ async def _answers(service: Service) -> bool:
 @asynccontextmanager
 async def serve(
     address: str, services: Sequence[Service], chain: Chain, telemetry: Telemetry
-) -> AsyncGenerator[Health]:
+) -> AsyncGenerator[None]:
     """Serve in the background while the block runs; then finish what is under way, for ten seconds at most."""
     server = grpc.aio.server(interceptors=(chain,), options=OPTIONS, maximum_concurrent_rpcs=CALLS_MAX)
     for service in services:
@@ -129,7 +126,7 @@ async def serve(
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(loop.run(), name=loop.name) for loop in loops]
         try:
-            yield watched
+            yield
         finally:
             await watched.drain()
             await server.stop(DRAIN_SECONDS)
@@ -148,7 +145,8 @@ def _reflect(server: grpc.aio.Server, names: list[str]) -> None:
         response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
     )
     server.add_registered_method_handlers(  # pyright: ignore[reportAttributeAccessIssue]
-        REFLECTION_V1, {"ServerReflectionInfo": handler})
+        REFLECTION_V1, {"ServerReflectionInfo": handler}
+    )
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler(REFLECTION_V1, {"ServerReflectionInfo": handler}),)
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Generator
+import traceback
+from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,6 +25,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 TRACEPARENT = "traceparent"
+CAUSES_MAX = 5
+PLACES_MAX = 12
+"""Places of an exception that are logged, the innermost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +122,14 @@ def configure_logging(settings: Settings) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_content,
     ]
     if console:
         rendering: list[Any] = [structlog.dev.ConsoleRenderer()]
         factory: Any = structlog.PrintLoggerFactory(sys.stderr)
     else:
         json = structlog.processors.JSONRenderer(serializer=orjson.dumps)
-        rendering = [structlog.processors.dict_tracebacks, json]
+        rendering = [json]
         factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
     structlog.configure(
         processors=[*shared, *rendering],
@@ -134,3 +139,22 @@ def configure_logging(settings: Settings) -> None:
     )
     # Libraries log through the standard module; of theirs only what goes wrong is worth a line.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+
+
+def _without_content(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Tell an exception by its kinds and places. Its words and its variables may be what somebody wrote."""
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    told: list[str] = []
+    while isinstance(error, BaseException) and len(told) < CAUSES_MAX:
+        places = traceback.extract_tb(error.__traceback__, limit=-PLACES_MAX)
+        told.append(
+            " < ".join(
+                [type(error).__name__, *(f"{at.filename}:{at.lineno} {at.name}" for at in reversed(places))]
+            )
+        )
+        error = error.__cause__ or error.__context__
+    if told:
+        event["exception"] = told
+    return event
