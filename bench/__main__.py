@@ -1,0 +1,127 @@
+"""Measure everything, print one page, write JSON beside it: `python -m bench [--locomo FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from bench import ingest, locomo, overhead, precision, scale
+from bench.house import House, house
+from bench.people import person
+
+OUT = Path(__file__).parent / "out"
+SIZES = (2_000, 20_000)
+AWAY = {"TREERING_EMBEDDER": "openai", "TREERING_OPENAI_BASE_URL": "http://127.0.0.1:9"}
+"""An embedder that is not there: what is left is everything but the embedding."""
+
+Page = dict[str, Any]
+
+
+def main() -> int:
+    """Run every measurement, or only those that are named."""
+    parser = argparse.ArgumentParser("bench", description=__doc__)
+    parser.add_argument("--locomo", type=Path, metavar="FILE", help="a LoCoMo file, to measure retrieval on")
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    arguments = parser.parse_args()
+    page: Page = {"at": datetime.now(UTC).isoformat(), "machine": platform.platform()}
+    for name in arguments.only:
+        measured = SECTIONS[name](arguments)
+        if measured is not None:
+            page[name] = measured
+            show(name, measured)
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "bench.json").write_text(json.dumps(page, indent=2) + "\n")
+    print("\nThe same as JSON: bench/out/bench.json")
+    return 0
+
+
+def measure_overhead(_: argparse.Namespace) -> Page:
+    """A read through the whole chain against a bare echo and a bare read."""
+    return in_house(as_person(overhead.run))
+
+
+def measure_ingest(_: argparse.Namespace) -> Page:
+    """Observations a second, with the local embedder and without any."""
+    with_embedder = in_house(as_person(lambda home, one: ingest.run(home, one, "with", 400, 10)))
+    without = in_house(as_person(lambda home, one: ingest.run(home, one, "without", 1000, 30)), **AWAY)
+    return {"with embedder": with_embedder, "without embedder": without}
+
+
+def measure_search(_: argparse.Namespace) -> Page:
+    """Search at growing sizes."""
+
+    async def grow(home: House) -> Page:
+        return {f"{size:,} memories": await scale.run(home, size) for size in SIZES}
+
+    return in_house(grow)
+
+
+def measure_precision(_: argparse.Namespace) -> Page:
+    """What `strict` returns, on questions of our own."""
+    return in_house(as_person(lambda _, one: precision.run(one.memory)))
+
+
+def measure_locomo(arguments: argparse.Namespace) -> Page | None:
+    """Retrieval on LoCoMo, if a file is given."""
+    if arguments.locomo is None:
+        return None
+
+    async def ask(home: House) -> Page:
+        async with AsyncExitStack() as stack:
+            return await locomo.run(arguments.locomo, lambda: person(home, stack))
+
+    return in_house(ask)
+
+
+def in_house(measure: Callable[[House], Awaitable[Page]], **settings: str) -> Page:
+    """Measure in a house of its own."""
+    with house(**settings) as home:
+        return uvloop.run(_awaited(measure, home))
+
+
+def as_person(measure: Callable[[House, Any], Awaitable[Page]]) -> Callable[[House], Awaitable[Page]]:
+    """Measure as a profile of its own."""
+
+    async def measured(home: House) -> Page:
+        async with AsyncExitStack() as stack:
+            return await measure(home, await person(home, stack))
+
+    return measured
+
+
+def show(name: str, measured: Mapping[str, Any], depth: int = 0) -> None:
+    """Print one section of the page."""
+    indent = "  " * depth
+    print(f"\n{name}" if depth == 0 else f"{indent}{name}")
+    for key, value in measured.items():
+        if isinstance(value, dict):
+            show(key, value, depth + 1)
+        else:
+            shown = f"{value:.3f}" if isinstance(value, float) else value
+            print(f"{indent}  {key:<28} {shown}")
+
+
+async def _awaited(measure: Callable[[House], Awaitable[Page]], home: House) -> Page:
+    return await measure(home)
+
+
+SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
+    "overhead": measure_overhead,
+    "ingest": measure_ingest,
+    "search": measure_search,
+    "precision": measure_precision,
+    "locomo": measure_locomo,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
