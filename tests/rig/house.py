@@ -46,7 +46,14 @@ class _Bearer(grpc.aio.UnaryUnaryClientInterceptor):
         metadata = grpc.aio.Metadata(*(client_call_details.metadata or ()))
         if "authorization" not in metadata:
             metadata.add("authorization", f"Bearer {self._secret}")
-        return await continuation(client_call_details._replace(metadata=metadata), request)
+        details = grpc.aio.ClientCallDetails(
+            client_call_details.method,
+            client_call_details.timeout,
+            metadata,
+            client_call_details.credentials,
+            client_call_details.wait_for_ready,
+        )
+        return await continuation(details, request)
 
 
 @dataclass

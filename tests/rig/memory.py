@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -107,7 +107,7 @@ class Memories:
 
 def a_raw(content: str = "The build needs make.", **fields: Any) -> Raw:
     """An observation as it comes in, an insight unless another type is given."""
-    return Raw(**{"content": content, "type": Type.INSIGHT, **fields})
+    return replace(Raw(content, Type.INSIGHT), **fields)
 
 
 async def make_memory(dsn: str) -> None:

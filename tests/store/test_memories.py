@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -41,7 +41,7 @@ async def room(cluster: Cluster, counter: TokenCounter) -> AsyncGenerator[Memori
         yield memories
 
 
-def told(noted: list[Noted], totals: Totals) -> tuple[Told, int]:
+def told(noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
     """A plain report."""
     return summarise(noted, totals), 1
 
@@ -144,6 +144,7 @@ async def test_identical_items_of_a_batch_are_kept_once(room: Memories) -> None:
     profile = uuid4()
     session = await room.session(profile)
     await room.observe(profile, session, "old")
+    room.clock.passes(seconds=1)
 
     kept = await room.observe_all(profile, session, *(a_raw(text) for text in ("a", "old", "b", "a", "c")))
 
@@ -276,7 +277,7 @@ async def test_a_session_ends_once(room: Memories) -> None:
     await room.observe(profile, session, "We chose Postgres.", type=Type.DECISION, outcome=Outcome.SUCCESS)
     times = 0
 
-    def counting(noted: list[Noted], totals: Totals) -> tuple[Told, int]:
+    def counting(noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
         nonlocal times
         times += 1
         return told(noted, totals)

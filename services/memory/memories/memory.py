@@ -1,0 +1,91 @@
+"""A memory: an observation that was kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from libs import errors
+from services.memory.memories.metadata import Metadata
+from services.memory.memories.observations import Labels
+from services.memory.memories.rings import Outcome, Ring, Stage, Type
+
+
+class MemoryNotFound(errors.Missing):
+    """There is no memory with this id."""
+
+    reason = "MEMORY_NOT_FOUND"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What is left of what was observed, and what it counts in tokens."""
+
+    content: str
+    """The fullest text that was read; empty where it was not asked for."""
+    summary: str
+    essence: str
+    content_tokens: int
+    summary_tokens: int
+    essence_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing remembered."""
+
+    id: UUID
+    session_id: UUID
+    position: int
+    ring: Ring
+    stage: Stage
+    type: Type
+    outcome: Outcome
+    source: int
+    texts: Texts
+    labels: Labels
+    metadata: Metadata
+    successes: int
+    failures: int
+    reinforcement_count: int
+    access_count: int
+    secrets_removed: int
+    embedding_model: str
+    """Empty while it is not embedded."""
+    occurred_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    touched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of an observation."""
+
+    memory: Memory
+    reinforced: bool
+    """Whether it was there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A memory that stands near another."""
+
+    id: UUID
+    essence: str
+    position: int
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a profile remembers, in numbers."""
+
+    rings: dict[Ring, int]
+    stages: dict[Stage, int]
+    content_tokens: int
+    secrets_removed: int
+    sessions: int
+    open_sessions: int
+    pending: int

@@ -1,0 +1,83 @@
+"""Observe: check, take secrets out, understand, embed, keep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from libs.data.keyring import ProfileKeys
+from libs.errors import Unavailable
+from libs.language.compression import shorten
+from libs.language.embeddings import RoutedEmbedder, Vector
+from libs.language.lexemes import Lexer
+from libs.language.tokens import TokenCounter
+from services.memory.memories.drafts import Batch, Draft
+from services.memory.memories.memory import Kept
+from services.memory.memories.observations import Observation, Raw, clean
+from services.memory.memories.store import Store
+
+AT_ONCE_CHARS_MAX = 4_000
+"""More text than this is understood in a thread, so that other calls do not wait for it."""
+
+
+class Observer:
+    """Turns what callers saw into memories."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: RoutedEmbedder,
+        counter: TokenCounter,
+        new_id: Callable[[], UUID] = uuid4,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._counter = counter
+        self._new_id = new_id
+        # A lexer serves one thread: the loop has its own, the single thread beside it another.
+        self._lexer = Lexer()
+        self._thread_lexer = Lexer()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="observe")
+
+    async def observe(
+        self, profile: UUID, session_id: UUID, source: int, raws: Sequence[tuple[str, Raw]], now: datetime
+    ) -> list[Kept]:
+        """Keep observations, all or none; each comes with the path that stands before its fields' names.
+
+        Without an embedder they are kept all the same, found by their words, and embedded later.
+        """
+        keys = await self._store.keys(profile)
+        drafts = await self._understand(keys, raws)
+        vectors, model = await self._embed([draft.observation.content for draft in drafts])
+        batch = Batch(drafts, vectors, model, self._embedder.model)
+        return await self._store.observe(profile, session_id, source, batch, now)
+
+    async def _understand(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
+        if sum(len(raw.content) for _, raw in raws) <= AT_ONCE_CHARS_MAX:
+            return self._drafts(keys, raws, self._lexer)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._drafts, keys, raws, self._thread_lexer)
+
+    def _drafts(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]], lexer: Lexer) -> list[Draft]:
+        return [self._draft(keys, clean(raw, path), lexer) for path, raw in raws]
+
+    def _draft(self, keys: ProfileKeys, observation: Observation, lexer: Lexer) -> Draft:
+        counts = Counter(lexer.terms(observation.indexed))
+        return Draft(
+            id=self._new_id(),
+            observation=observation,
+            short=shorten(observation.content, self._counter),
+            terms={keys.term(term): count for term, count in counts.items()},
+        )
+
+    async def _embed(self, texts: Sequence[str]) -> tuple[Sequence[Vector | None], str]:
+        """Vectors and their model; none while no embedder answers."""
+        try:
+            embedding = await self._embedder.embed(texts)
+        except Unavailable:
+            return [None] * len(texts), self._embedder.model
+        return embedding.vectors, embedding.model

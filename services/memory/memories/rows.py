@@ -1,0 +1,246 @@
+"""Rows of the schema ``memory`` and what they hold: sealed on the way in, opened on the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from libs.data.keyring import ProfileKeys
+from libs.data.postgres import Row
+from libs.language.embeddings import Vector
+from libs.language.lexemes import fold_name
+from services.memory.memories.drafts import Draft
+from services.memory.memories.memory import Memory, Neighbor, Texts
+from services.memory.memories.metadata import Metadata, canonical
+from services.memory.memories.observations import Labels, Observation
+from services.memory.memories.reports import Noted, Told, ToolUse, Totals, ZReport
+from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.memories.sessions import Session, SessionState
+
+FIRST_VERSION = 1
+TF_MAX = 32_767
+"""What a ``smallint`` holds; nothing is gained by counting further."""
+
+Item = tuple[Any, ...]
+"""A ``memory.item`` in the order of its fields."""
+
+
+def blind_name(keys: ProfileKeys, kind: str, name: str) -> bytes:
+    """What a tag, alias or actor is looked up by, however it is spelled."""
+    return keys.blind(kind, fold_name(name))
+
+
+def blind_id(keys: ProfileKeys, kind: str, name: str) -> bytes:
+    """What a session's or agent's own name is looked up by: letter by letter."""
+    return keys.blind(kind, name)
+
+
+def item_of(keys: ProfileKeys, session_id: UUID, draft: Draft, vector: Vector | None) -> Item:
+    """A draft sealed for its row."""
+    observation, short = draft.observation, draft.short
+    labels = observation.labels
+    key = observation.idempotency_key
+    summary = short.summary if short.summary != observation.content else None
+    essence = short.essence if short.essence != short.summary else None
+    return (
+        draft.id,
+        keys.blind("content", observation.content),
+        observation.type,
+        observation.outcome,
+        observation.occurred_at,
+        blind_name(keys, "actor", labels.actor) if labels.actor else None,
+        _seal(keys, "content", draft.id, observation.content),
+        _seal(keys, "summary", draft.id, summary),
+        _seal(keys, "essence", draft.id, essence),
+        _seal(keys, "labels", draft.id, _labels_text(labels) if labels else None),
+        _seal(keys, "metadata", draft.id, _metadata_text(observation)),
+        short.full_tokens,
+        short.summary_tokens,
+        short.essence_tokens,
+        observation.secrets_removed,
+        vector,
+        draft.length,
+        observation.asks,
+        list(draft.terms),
+        [min(count, TF_MAX) for count in draft.terms.values()],
+        _blind_names(keys, "tag", labels.tags),
+        _blind_names(keys, "alias", labels.aliases),
+        _actor_names(keys, labels.actor),
+        keys.blind("idempotency key", key) if key else None,
+        keys.blind("request", f"{session_id} {observation.signature}") if key else None,
+    )
+
+
+def memory_of(keys: ProfileKeys, row: Row) -> Memory:
+    """A row of ``memory.shown`` or ``memory.outline``."""
+    return Memory(
+        id=row["id"],
+        session_id=row["session_id"],
+        position=row["position"],
+        ring=Ring(row["ring"]),
+        stage=Stage(row["stage"]),
+        type=Type(row["type"]),
+        outcome=Outcome(row["outcome"]),
+        source=row["source"],
+        texts=texts_of(keys, row),
+        labels=labels_of(keys, row),
+        metadata=_metadata(keys, row),
+        successes=row["successes"],
+        failures=row["failures"],
+        reinforcement_count=row["reinforcement_count"],
+        access_count=row["access_count"],
+        secrets_removed=row["secrets_removed"],
+        embedding_model=row["embedding_model"] or "",
+        occurred_at=row["occurred_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        touched_at=row["touched_at"],
+    )
+
+
+def texts_of(keys: ProfileKeys, row: Row) -> Texts:
+    """The texts of a memory. In the place of one that is not there stands the next that is."""
+    content = _open(keys, "content", row)
+    summary = _open(keys, "summary", row)
+    essence = _open(keys, "essence", row)
+    middle = summary or content or essence
+    return Texts(
+        content=content or middle,
+        summary=middle,
+        essence=essence or middle,
+        content_tokens=row["content_tokens"],
+        summary_tokens=row["summary_tokens"],
+        essence_tokens=row["essence_tokens"],
+    )
+
+
+def labels_of(keys: ProfileKeys, row: Row) -> Labels:
+    """Actor, tags and aliases."""
+    text = _open(keys, "labels", row)
+    if not text:
+        return Labels()
+    actor, tags, aliases = orjson.loads(text)
+    return Labels(actor, tuple(tags), tuple(aliases))
+
+
+def fullest_of(keys: ProfileKeys, row: Row) -> str:
+    """The fullest text of a row that may have only some of them."""
+    return _open(keys, "content", row) or _open(keys, "summary", row) or _open(keys, "essence", row)
+
+
+def essence_of(keys: ProfileKeys, row: Row) -> str:
+    """The shortest text of a row that may have only some of them."""
+    return _open(keys, "essence", row) or _open(keys, "summary", row) or _open(keys, "content", row)
+
+
+def neighbor_of(keys: ProfileKeys, row: Row) -> Neighbor:
+    """A memory beside another."""
+    return Neighbor(row["id"], essence_of(keys, row), row["position"], row["occurred_at"])
+
+
+def noted_of(keys: ProfileKeys, row: Row) -> Noted:
+    """What a Z-report reads of a memory."""
+    return Noted(
+        type=Type(row["type"]),
+        outcome=Outcome(row["outcome"]),
+        text=essence_of(keys, row),
+        tool=_metadata(keys, row).tool,
+        observed=1 + row["reinforcement_count"],
+        successes=row["successes"],
+        failures=row["failures"],
+    )
+
+
+def session_of(keys: ProfileKeys, row: Row) -> Session:
+    """A row of ``memory.session``."""
+
+    def opened(column: str) -> str:
+        sealed: bytes | None = row[f"{column}_sealed"]
+        return (
+            ""
+            if sealed is None
+            else keys.open(f"session.{column}", row["id"], FIRST_VERSION, sealed).decode()
+        )
+
+    return Session(
+        id=row["id"],
+        name=opened("name"),
+        agent=opened("agent"),
+        state=SessionState(row["state"]),
+        observation_count=row["observation_count"],
+        total_tokens=row["total_tokens"],
+        started_at=row["started_at"],
+        active_at=row["active_at"],
+        ended_at=row["ended_at"],
+    )
+
+
+def seal_session(keys: ProfileKeys, column: str, session_id: UUID, text: str) -> bytes:
+    """A name for its place in ``memory.session``."""
+    return keys.seal(f"session.{column}", session_id, FIRST_VERSION, text.encode())
+
+
+def seal_report(keys: ProfileKeys, report: ZReport) -> bytes:
+    """The words and numbers of a report."""
+    told, totals = report.told, report.totals
+    body = orjson.dumps(
+        {
+            "summary": told.summary,
+            "summary_tokens": report.summary_tokens,
+            "key_observations": told.key_observations,
+            "decisions": told.decisions,
+            "tools": [(use.name, use.uses, use.successes, use.failures) for use in told.tools],
+            "totals": (totals.observations, totals.successes, totals.failures),
+        }
+    )
+    return keys.seal("z_report.body", report.session_id, FIRST_VERSION, body)
+
+
+def report_of(keys: ProfileKeys, row: Row) -> ZReport:
+    """A row of ``memory.z_report``."""
+    body = orjson.loads(keys.open("z_report.body", row["session_id"], FIRST_VERSION, row["body_sealed"]))
+    told = Told(
+        summary=body["summary"],
+        key_observations=tuple(body["key_observations"]),
+        decisions=tuple(body["decisions"]),
+        tools=tuple(ToolUse(*use) for use in body["tools"]),
+    )
+    return ZReport(
+        row["session_id"], row["created_at"], told, Totals(*body["totals"]), body["summary_tokens"]
+    )
+
+
+def _seal(keys: ProfileKeys, column: str, row: UUID, text: str | None) -> bytes | None:
+    return None if text is None else keys.seal(f"memory.{column}", row, FIRST_VERSION, text.encode())
+
+
+def _open(keys: ProfileKeys, column: str, row: Row) -> str:
+    sealed: bytes | None = row[f"{column}_sealed"]
+    return "" if sealed is None else keys.open(f"memory.{column}", row["id"], row["version"], sealed).decode()
+
+
+def _labels_text(labels: Labels) -> str:
+    return canonical([labels.actor, labels.tags, labels.aliases])
+
+
+def _metadata_text(observation: Observation) -> str | None:
+    return canonical(observation.metadata.fields) if observation.metadata else None
+
+
+def _metadata(keys: ProfileKeys, row: Row) -> Metadata:
+    text = _open(keys, "metadata", row)
+    return Metadata(orjson.loads(text)) if text else Metadata()
+
+
+def _blind_names(keys: ProfileKeys, kind: str, names: tuple[str, ...]) -> list[bytes]:
+    """Each once: secrets taken out may have made names equal."""
+    return list(dict.fromkeys(blind_name(keys, kind, name) for name in names))
+
+
+def _actor_names(keys: ProfileKeys, actor: str) -> list[bytes]:
+    """What people call an actor by: the whole name, and each word of it."""
+    folded = fold_name(actor) if actor else ""
+    called = dict.fromkeys((folded, *folded.split())) if folded else {}
+    return [keys.blind("actor", name) for name in called]

@@ -1,0 +1,130 @@
+"""Sessions and their Z-reports in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from libs.data import sql
+from libs.data.keyring import Keyring
+from libs.data.postgres import Connection, Database, Row
+from libs.errors import Unavailable
+from services.memory.memories import rows
+from services.memory.memories.reports import Noted, Told, Totals, ZReport, ZReportNotReady
+from services.memory.memories.sessions import Session, SessionNotFound, SessionState
+
+PACKAGE = "services.memory.memories"
+NOTES_MAX = 500
+"""Memories that a report reads; of a longer session the latest."""
+
+Summarise = Callable[[Sequence[Noted], Totals], tuple[Told, int]]
+"""Tells a session's observations, and counts the tokens of the summary."""
+After = tuple[datetime, UUID] | None
+"""The time and id of the last one that was shown."""
+
+
+class SessionStore:
+    """What is kept of sessions, by profile."""
+
+    def __init__(self, database: Database, keyring: Keyring) -> None:
+        self._database = database
+        self._keyring = keyring
+        self._queries = sql.load(PACKAGE)
+
+    async def start(self, profile: UUID, session_id: UUID, name: str, agent: str, now: datetime) -> Session:
+        """The open session of this name: the one that is there, or a new one with this id."""
+        keys = await self._keyring.of(profile)
+        row = await self._database.fetchrow(
+            self._queries.start_session,
+            profile,
+            session_id,
+            rows.blind_id(keys, "session", name),
+            rows.seal_session(keys, "name", session_id, name),
+            rows.blind_id(keys, "agent", agent) if agent else None,
+            rows.seal_session(keys, "agent", session_id, agent) if agent else None,
+            now,
+        )
+        if row is None:
+            raise Unavailable("This session is being started and ended at the same moment. Please try again.")
+        return rows.session_of(keys, row)
+
+    async def end(
+        self, profile: UUID, session_id: UUID, summarise: Summarise, now: datetime
+    ) -> tuple[ZReport, Session]:
+        """End a session with a report, or answer the report that ended it. Raises ``SessionNotFound``."""
+        keys = await self._keyring.of(profile)
+        async with self._database.as_profile(profile) as connection:
+            row = await connection.fetchrow(self._queries.lock_session, profile, session_id)
+            if row is None:
+                raise SessionNotFound
+            if row["state"] == SessionState.ENDED:
+                [kept] = await connection.fetch(self._queries.report, profile, session_id)
+                return rows.report_of(keys, kept), rows.session_of(keys, row)
+            notes, totals = await self._read(connection, profile, session_id)
+            told, tokens = summarise([rows.noted_of(keys, note) for note in notes], totals)
+            report = ZReport(session_id, now, told, totals, tokens)
+            await connection.execute(
+                self._queries.add_report, profile, session_id, now, rows.seal_report(keys, report)
+            )
+            [ended] = await connection.fetch(self._queries.end_session, profile, session_id, now)
+        return report, rows.session_of(keys, ended)
+
+    async def get(self, profile: UUID, session_id: UUID) -> Session:
+        """A session. Raises ``SessionNotFound``."""
+        keys = await self._keyring.of(profile)
+        async with self._database.as_profile(profile) as connection:
+            row = await connection.fetchrow(self._queries.session, profile, session_id)
+        if row is None:
+            raise SessionNotFound
+        return rows.session_of(keys, row)
+
+    async def newest(
+        self, profile: UUID, state: SessionState | None, agent: str, limit: int, after: After
+    ) -> list[Session]:
+        """Sessions, the newest first; in any state and of any agent where none is named."""
+        keys = await self._keyring.of(profile)
+        started_at, last_id = after or (None, None)
+        async with self._database.as_profile(profile) as connection:
+            if agent:
+                found = await connection.fetch(
+                    self._queries.sessions_of_agent,
+                    profile,
+                    state,
+                    started_at,
+                    last_id,
+                    limit,
+                    rows.blind_id(keys, "agent", agent),
+                )
+            else:
+                found = await connection.fetch(
+                    self._queries.sessions, profile, state, started_at, last_id, limit
+                )
+        return [rows.session_of(keys, row) for row in found]
+
+    async def report(self, profile: UUID, session_id: UUID) -> ZReport:
+        """A session's report. Raises ``SessionNotFound`` or, while it is open, ``ZReportNotReady``."""
+        keys = await self._keyring.of(profile)
+        async with self._database.as_profile(profile) as connection:
+            row = await connection.fetchrow(self._queries.report, profile, session_id)
+            if row is None:
+                session = await connection.fetchrow(self._queries.session, profile, session_id)
+                raise ZReportNotReady if session else SessionNotFound
+        return rows.report_of(keys, row)
+
+    async def reports(self, profile: UUID, limit: int, after: After) -> list[ZReport]:
+        """Reports, the newest first."""
+        keys = await self._keyring.of(profile)
+        created_at, last_id = after or (None, None)
+        async with self._database.as_profile(profile) as connection:
+            found = await connection.fetch(self._queries.reports, profile, created_at, last_id, limit)
+        return [rows.report_of(keys, row) for row in found]
+
+    async def _read(
+        self, connection: Connection, profile: UUID, session_id: UUID
+    ) -> tuple[list[Row], Totals]:
+        """The session's memories in their order, and its totals."""
+        [counts] = await connection.fetch(self._queries.session_totals, profile, session_id)
+        notes = await connection.fetch(self._queries.session_notes, profile, session_id, NOTES_MAX)
+        totals = Totals(counts["observations"], counts["successes"], counts["failures"])
+        return notes[::-1], totals

@@ -1,0 +1,117 @@
+"""The memory role: settings, and the one place that builds it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from treering.memory.v1 import memory_service_pb2_grpc as rpc
+
+from libs.data.checks import ServiceSchema
+from libs.data.keyring import Keyring
+from libs.data.pages import Pages
+from libs.data.postgres import connect
+from libs.language import providers
+from libs.language.embeddings import RoutedEmbedder
+from libs.language.tokens import TokenCounter
+from libs.loops import Loop, every
+from libs.rpc.server import Service
+from libs.settings import load
+from libs.site import Role, Site
+from services.memory.memories.embed_pending import embed_pending
+from services.memory.memories.find import Finder
+from services.memory.memories.observe import Observer
+from services.memory.memories.pending_store import PendingStore
+from services.memory.memories.search_store import SearchStore
+from services.memory.memories.servicer import MemoryServicer
+from services.memory.memories.sessions_store import SessionStore
+from services.memory.memories.store import Store
+from services.memory.memories.touches import Touches
+
+SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
+NAME = "treering.memory.v1.MemoryService"
+FORGOTTEN_KEYS_MAX = 10_000
+"""Idempotency keys that one turn of the loop forgets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How memory works."""
+
+    PREFIX: ClassVar[str] = "TREERING_MEMORY_"
+
+    connections: int = 10
+    """Connections to the database at most."""
+    embed_pending_seconds: float = 5
+    """How often memories that wait for an embedder are tried again."""
+    touch_seconds: float = 1
+    """How often counted reads are written."""
+    forget_keys_seconds: float = 300
+    """How often idempotency keys older than 24 hours are forgotten."""
+
+
+SETTINGS = (Settings, providers.Settings)
+
+
+async def build(stack: AsyncExitStack, site: Site) -> Role:
+    """Wire memory: pool, keys, embedders, stores, servicer, loops."""
+    settings = load(Settings, site.env)
+    database = await stack.enter_async_context(
+        connect(
+            site.dsn, role=SCHEMA.role, password=site.master.password(SCHEMA.role), size=settings.connections
+        )
+    )
+    counter = TokenCounter()
+    wanted = load(providers.Settings, site.env)
+    embedder = await stack.enter_async_context(providers.embedder_from(wanted, counter, site.clock))
+    await embedder.check()
+
+    keyring = Keyring(database, site.master, SCHEMA.schema)
+    store = Store(database, keyring)
+    pending = PendingStore(database, keyring)
+    touches = Touches(store, site.clock)
+    stack.push_async_callback(touches.flush)
+    servicer = MemoryServicer(
+        store,
+        SessionStore(database, keyring),
+        Observer(store, embedder, counter),
+        Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
+        touches,
+        counter,
+        Pages(site.master.derive("pages/memory")),
+        site.clock,
+    )
+    return Role(
+        (
+            Service(
+                NAME,
+                partial(rpc.add_MemoryServiceServicer_to_server, servicer),
+                database.ping,
+                _loops(settings, site, store, pending, embedder, touches),
+            ),
+        )
+    )
+
+
+def _loops(
+    settings: Settings,
+    site: Site,
+    store: Store,
+    pending: PendingStore,
+    embedder: RoutedEmbedder,
+    touches: Touches,
+) -> tuple[Loop, ...]:
+    async def forget_keys() -> None:
+        await store.forget_keys(FORGOTTEN_KEYS_MAX, site.clock())
+
+    return (
+        every(
+            settings.embed_pending_seconds,
+            partial(embed_pending, pending, embedder, site.clock),
+            name="embed_pending",
+        ),
+        every(settings.touch_seconds, touches.flush, name="touches"),
+        every(settings.forget_keys_seconds, forget_keys, name="forget_keys"),
+    )
