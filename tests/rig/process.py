@@ -66,13 +66,18 @@ class Premises:
         """The process of the embedded database."""
         return int((self.home / "postgres/data/postmaster.pid").read_text().split()[0])
 
-    def open(self, *roles: str) -> None:
+    def open(self, *roles: str, **settings: str) -> None:
         """Start the house, unless it is open, and wait until it is ready."""
         if self._process and self._process.poll() is None:
             return
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command("serve", *roles), env=self._env, cwd=self.directory, stderr=log, process_group=0
+                command("serve", *roles),
+                env={**self._env, **settings},
+                cwd=self.directory,
+                stderr=log,
+                # As at a terminal: a signal goes to all of the group.
+                process_group=0,
             )
         serves = self._door_opens if not roles or "gateway" in roles else self._answers
         assert soon(lambda: serves() or self._gone(), START_SECONDS_MAX), "it does not get ready"

@@ -1,0 +1,100 @@
+"""The gateway role: settings, and the one place that builds it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from treering.access.v1 import access_service_pb2_grpc as access_rpc
+from treering.access.v1 import verification_service_pb2_grpc as verification_rpc
+
+from libs.data.pages import Pages
+from libs.rpc.methods import audience_of
+from libs.rpc.server import Service
+from libs.settings import load
+from libs.site import Application, Role, Site
+from services.gateway import catalog
+from services.gateway.access.first_key import ensure_first_key
+from services.gateway.access.keys import RANDOM_BYTES
+from services.gateway.access.servicer import AccessServicer
+from services.gateway.access.store import SCHEMA as SCHEMA
+from services.gateway.access.store import Store, opened
+from services.gateway.access.verification_servicer import VerificationServicer
+from services.gateway.http import application
+from services.gateway.places import Places
+from services.gateway.reach import Reach
+
+ACCESS = "treering.access.v1.AccessService"
+VERIFICATION = "treering.access.v1.VerificationService"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the doors behave."""
+
+    PREFIX: ClassVar[str] = "TREERING_GATEWAY_"
+
+    connections: int = 5
+    """Connections to the database at most."""
+    allowed_hosts: str = ""
+    """Names by which `/mcp` may be called besides this machine's own, separated by commas."""
+    allowed_origins: str = ""
+    """Web pages that may call `/mcp`, as https://example.com, separated by commas."""
+
+
+SETTINGS = (Settings,)
+
+
+async def build(stack: AsyncExitStack, site: Site) -> Role:
+    """Wire the gateway: pool, first key, access, doors."""
+    settings = load(Settings, site.env)
+    store = await stack.enter_async_context(opened(site.dsn, site.master, size=settings.connections))
+    await ensure_first_key(store, site.home, site.clock(), os.urandom(RANDOM_BYTES))
+    known = catalog.load()
+    pages = Pages(site.master.derive("pages/access"))
+    scopes = frozenset(method.scope for method in known.methods)
+    return Role(
+        services=_services(store, AccessServicer(store, site.clock, pages, scopes), site),
+        application=_doors(known, settings, site),
+    )
+
+
+def _services(store: Store, access: AccessServicer, site: Site) -> tuple[Service, ...]:
+    verification = VerificationServicer(store, site.clock)
+    return (
+        Service(ACCESS, partial(access_rpc.add_AccessServiceServicer_to_server, access), store.ping),
+        Service(
+            VERIFICATION,
+            partial(verification_rpc.add_VerificationServiceServicer_to_server, verification),
+            store.ping,
+            internal=True,
+        ),
+    )
+
+
+def _doors(known: catalog.Catalog, settings: Settings, site: Site) -> Application:
+    behind = sorted({method.service for method in known.methods})
+
+    async def readiness() -> Mapping[str, bool]:
+        well = await asyncio.gather(*(site.remote(audience_of(name)).serves(name) for name in behind))
+        return dict(zip(behind, well, strict=True))
+
+    return application(
+        known,
+        Reach(site.remote),
+        site.verify,
+        readiness,
+        site.telemetry,
+        Places(_listed(settings.allowed_hosts), _listed(settings.allowed_origins)),
+        importlib.metadata.version("treering"),
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part for part in (part.strip() for part in text.split(",")) if part)
