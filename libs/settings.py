@@ -1,7 +1,7 @@
 """Settings: frozen dataclasses filled from the environment.
 
-A class has a ``PREFIX``; its field ``grpc_port`` with prefix ``TREERING_`` is ``TREERING_GRPC_PORT``. The string
-under a field is its documentation, and `deploy/env.example` is written from it.
+A class has a ``PREFIX``; its field ``grpc_port`` with prefix ``TREERING_`` is ``TREERING_GRPC_PORT``. The
+string under a field is its documentation, and `deploy/env.example` is written from it.
 """
 
 from __future__ import annotations

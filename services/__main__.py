@@ -82,15 +82,15 @@ def doctor(_: argparse.Namespace, env: Mapping[str, str]) -> int:
 def key(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
     """Make, list or revoke keys on the machine itself, whether or not the house is open."""
     settings = house.settle(env)
+    scopes = frozenset(method.scope for method in catalog.load().methods)
     with house.reached(settings) as dsn:
-        return asyncio.run(
-            keys.run(arguments, dsn, house.master_key(settings), system_clock, frozenset(method.scope for method in catalog.load().methods))
-        )
+        return asyncio.run(keys.run(arguments, dsn, house.master_key(settings), system_clock, scopes))
 
 
 def print_openapi(_: argparse.Namespace, __: Mapping[str, str]) -> int:
     """Print the OpenAPI document."""
-    print(orjson.dumps(openapi.document(catalog.load(), importlib.metadata.version("treering")), option=orjson.OPT_INDENT_2).decode())
+    document = openapi.document(catalog.load(), importlib.metadata.version("treering"))
+    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
     return 0
 
 

@@ -14,14 +14,14 @@ import httpx2
 import uvloop
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-
-from services import house
-from services.roster import ROLES
 from treering.access.v1 import access_service_pb2 as access
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.memory.v1 import memory_pb2 as memory
 from treering.memory.v1 import memory_service_pb2 as pb
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+
+from services import house
+from services.roster import ROLES
 
 PASSABLE = 0o711
 SEEN = (
@@ -134,13 +134,15 @@ async def _find_by_rest(url: str, key: str) -> None:
 
 async def _find_by_mcp(url: str, key: str) -> None:
     _say("3. Another agent finds the same over MCP.")
-    async with httpx2.AsyncClient(headers=dict(_bearer(key))) as client:
-        async with Client(streamable_http_client(f"{url}/mcp", http_client=client)) as agent:
-            tools = (await agent.list_tools()).tools
-            _show(f"{len(tools)} tools: {', '.join(sorted(tool.name for tool in tools))}")
-            found = await agent.call_tool("memory_search", {"query": "memory limit of the pod", "limit": 1})
-            for hit in (found.structured_content or {})["hits"]:
-                _show(f"memory_search: {hit['score']:.2f}  {hit['text']}")
+    async with (
+        httpx2.AsyncClient(headers=dict(_bearer(key))) as client,
+        Client(streamable_http_client(f"{url}/mcp", http_client=client)) as agent,
+    ):
+        tools = (await agent.list_tools()).tools
+        _show(f"{len(tools)} tools: {', '.join(sorted(tool.name for tool in tools))}")
+        found = await agent.call_tool("memory_search", {"query": "memory limit of the pod", "limit": 1})
+        for hit in (found.structured_content or {})["hits"]:
+            _show(f"memory_search: {hit['score']:.2f}  {hit['text']}")
 
 
 async def _stay_apart(channel: grpc.aio.Channel, url: str, key: str) -> None:

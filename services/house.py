@@ -13,6 +13,7 @@ from typing import ClassVar
 from uuid import uuid4
 
 import structlog
+from treering.access.v1 import verification_service_pb2 as verification
 
 from libs.clock import system_clock
 from libs.data import checks, installation, migrations
@@ -33,7 +34,6 @@ from libs.rpc.verification import VERIFY_SECONDS, Verifier
 from libs.settings import load, refuse_unknown
 from libs.site import Site
 from services.roster import ROLES
-from treering.access.v1 import verification_service_pb2 as verification
 
 VERIFY_KEY = "/treering.access.v1.VerificationService/VerifyKey"
 REVIVE_SECONDS = 0.5
@@ -202,12 +202,14 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
     stack.callback(seen.close)
     signer = Signer(master.derive, system_clock)
     here = _address(settings.host, settings.grpc_port)
+    # Channels open when they are first used, and must outlive the servers that were opened before.
+    channels = await stack.enter_async_context(AsyncExitStack())
     elsewhere = {"access": settings.gateway_address, "memory": settings.memory_address}
 
     @cache
     def remote(audience: str) -> Remote:
         made = Remote(elsewhere.get(audience) or here, signer, seen)
-        stack.push_async_callback(made.close)
+        channels.push_async_callback(made.close)
         return made
 
     async def ask(request: verification.VerifyKeyRequest) -> verification.VerifyKeyResponse:

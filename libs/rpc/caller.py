@@ -14,9 +14,9 @@ from hashlib import sha256
 from uuid import UUID
 
 from google.protobuf.message import DecodeError
+from treering.access.v1 import caller_context_pb2 as pb
 
 from libs.clock import Clock
-from treering.access.v1 import caller_context_pb2 as pb
 
 CONTEXT_KEY = "x-treering-context-bin"
 CONTEXT_SECONDS = 60

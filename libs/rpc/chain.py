@@ -7,8 +7,8 @@
 5. rate      how often that key may call
 6. checking  the request keeps the rules of its proto
 
-``problems`` encloses all that may raise one, so a bad key and a bad field are answered alike. The chain is put
-around a method once, when it is first called, not rebuilt for each call.
+``problems`` encloses all that may raise one, so a bad key and a bad field are answered alike. The chain is
+put around a method once, when it is first called, not rebuilt for each call.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
 CALL_SECONDS = 30.0
 """How long a call without a deadline of its own may take."""
 CALL_SECONDS_MAX = 60.0
+CALL_SECONDS_MIN = 0.001
+"""With less left nothing is begun. A deadline that had passed when it was sent arrives as up to this much."""
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -59,7 +61,9 @@ class ScopeMissing(Denied):
 class Verify(Protocol):
     """Turns ``Authorization`` headers into a caller."""
 
-    async def __call__(self, authorization: Sequence[str]) -> Caller: ...
+    async def __call__(self, authorization: Sequence[str]) -> Caller:
+        """The caller, or ``Unauthenticated``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ async def _problems(call: Call) -> AsyncGenerator[None]:
 async def _deadline(call: Call) -> AsyncGenerator[None]:
     remaining = cast(float | None, call.context.time_remaining())
     seconds = CALL_SECONDS if remaining is None else min(remaining, CALL_SECONDS_MAX)
-    if seconds <= 0:
+    if seconds < CALL_SECONDS_MIN:
         raise TimedOut
     try:
         async with asyncio.timeout(seconds):
@@ -221,7 +225,7 @@ def _call(served: Method, context: Context) -> Call:
 
 
 def _code(context: Context) -> grpc.StatusCode:
-    """The code that the call ends with; grpc has it as a number, a ``StatusCode``, or not at all while it is OK."""
+    """The code that the call ends with: grpc has a number, a ``StatusCode``, or nothing while it is OK."""
     if context.cancelled():
         return grpc.StatusCode.CANCELLED
     code = cast(object, context.code())

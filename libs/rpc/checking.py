@@ -63,8 +63,12 @@ def _nuls(message: Message, prefix: str = "") -> list[str]:
     for field, value in message.ListFields():
         path = f"{prefix}{field.name}"
         if field.type == FieldDescriptor.TYPE_STRING:
-            texts = value if field.is_repeated else (value,)
-            found += [path for text in texts if "\0" in text]
+            texts = (
+                {f"{path}[{at}]": text for at, text in enumerate(value)}
+                if field.is_repeated
+                else {path: value}
+            )
+            found += [place for place, text in texts.items() if "\0" in text]
         elif field.message_type and field.message_type.full_name.startswith("treering."):
             if field.is_repeated:
                 for index, item in enumerate(value):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-
 from treering.options.v1 import options_pb2
 
 NO_SIDE_EFFECTS = descriptor_pb2.MethodOptions.NO_SIDE_EFFECTS

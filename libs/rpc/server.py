@@ -25,7 +25,7 @@ METADATA_BYTES_MAX = 16 * 1024
 CALLS_MAX = 1000
 """Calls served at once; one more is answered RESOURCE_EXHAUSTED."""
 STREAMS_PER_CONNECTION_MAX = CALLS_MAX
-"""Python's gRPC client fails calls over this instead of letting them wait, so one client may use all of it."""
+"""Python's gRPC client fails calls over this instead of letting them wait: one client may use all of it."""
 DRAIN_SECONDS = 10.0
 PING_SECONDS = 1.0
 PING_LIMIT_SECONDS = 3.0
@@ -106,7 +106,7 @@ async def _answers(service: Service) -> bool:
 async def serve(
     address: str, services: Sequence[Service], chain: Chain, telemetry: Telemetry
 ) -> AsyncGenerator[None]:
-    """Serve in the background while the block runs; then finish what is under way, for ten seconds at most."""
+    """Serve while the block runs; then finish what is under way, for ten seconds at most."""
     server = grpc.aio.server(interceptors=(chain,), options=OPTIONS, maximum_concurrent_rpcs=CALLS_MAX)
     for service in services:
         service.register(server)

@@ -23,6 +23,8 @@ from opentelemetry.trace import Span, SpanKind, format_trace_id
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from libs.refusal import Refused
+
 BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 TRACEPARENT = "traceparent"
 CAUSES_MAX = 5
@@ -114,8 +116,8 @@ def configure_logging(settings: Settings) -> None:
     """Send structlog's events to standard error. The one thing here that is of the whole process."""
     level = logging.getLevelNamesMapping().get(settings.log_level.upper())
     if level is None:
-        raise ValueError(
-            f"TREERING_LOG_LEVEL must be debug, info, warning or error, not {settings.log_level!r}"
+        raise Refused(
+            f"TREERING_LOG_LEVEL must be debug, info, warning or error, not {settings.log_level!r}."
         )
     console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [

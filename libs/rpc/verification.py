@@ -9,10 +9,10 @@ from uuid import UUID
 
 import grpc
 from cachetools import TTLCache
+from treering.access.v1 import verification_service_pb2 as pb
 
 from libs.errors import Problem, Unauthenticated, Unavailable
 from libs.rpc.caller import Caller, Source
-from treering.access.v1 import verification_service_pb2 as pb
 
 REMEMBERED_SECONDS = 0.5
 """Revoking a key must hold everywhere within a second."""

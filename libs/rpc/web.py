@@ -42,7 +42,7 @@ async def serve(application: Callable[..., Any], host: str, port: int) -> AsyncG
     server = _Server(config)
     with _bound(host, port) as listening:
         task = asyncio.create_task(server.serve(sockets=[listening]))
-        while not server.started and not task.done():
+        while not server.started and not task.done():  # noqa: ASYNC110 -- uvicorn has no event for it
             await asyncio.sleep(START_POLL_SECONDS)
         try:
             yield

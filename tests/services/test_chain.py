@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
+from treering.memory.v1 import memory_pb2 as memory
 from treering.memory.v1 import memory_service_pb2 as pb
 
 from libs.rpc.caller import CONTEXT_KEY
@@ -24,7 +25,7 @@ async def refused(call: Any) -> tuple[grpc.StatusCode, str, dict[str, Any]]:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     trailers = dict(caught.value.trailing_metadata() or ())
-    status = status_pb2.Status.FromString(trailers["grpc-status-details-bin"])
+    status = status_pb2.Status.FromString(cast(bytes, trailers["grpc-status-details-bin"]))
     details: dict[str, Any] = {}
     for packed in status.details:
         for kind in (
@@ -33,7 +34,7 @@ async def refused(call: Any) -> tuple[grpc.StatusCode, str, dict[str, Any]]:
             error_details_pb2.RequestInfo,
             error_details_pb2.RetryInfo,
         ):
-            if packed.Is(kind.DESCRIPTOR):
+            if packed.TypeName() == kind.DESCRIPTOR.full_name:
                 packed.Unpack(found := kind())
                 details[kind.__name__] = found
     return caught.value.code(), details["ErrorInfo"].reason, details
@@ -44,6 +45,11 @@ def raw(caller: Caller, path: str, content: bytes, metadata: list[tuple[str, Any
     channel = grpc.aio.insecure_channel(caller.house.grpc)
     method = channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)
     return method(content, metadata=metadata, timeout=10)
+
+
+def observed(content: str) -> pb.Observation:
+    """An insight of this content."""
+    return pb.Observation(content=content, type=memory.OBSERVATION_TYPE_INSIGHT)
 
 
 def bearer(secret: str) -> tuple[str, str]:
@@ -117,7 +123,7 @@ async def test_nul_is_refused_wherever_it_stands(house: Caller) -> None:
     """Protobuf takes a NUL; we name the field that has one."""
     request = pb.ObserveBatchRequest(
         session_id=unknown_id(),
-        observations=[pb.Observation(content="fine", type=9), pb.Observation(content="a\0b", type=9)],
+        observations=[observed("fine"), observed("a\0b")],
     )
 
     code, _, details = await refused(house.memory.ObserveBatch(request))
@@ -184,7 +190,7 @@ async def test_revoked_key_ends_within_a_second(house: Caller) -> None:
 async def test_health_is_told_for_each_service(house: Caller) -> None:
     """Check needs no key; Watch answers at once; an unknown service is NOT_FOUND."""
     async with grpc.aio.insecure_channel(house.house.grpc) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
         for service in ("", "treering.memory.v1.MemoryService", "treering.access.v1.AccessService"):
             answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
@@ -206,7 +212,7 @@ async def test_reflection_lists_what_may_be_called(house: Caller, version: str) 
             response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
         )
         call = method(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
-        answer = await call.read()
+        answer = cast(reflection_pb2.ServerReflectionResponse, await call.read())
 
     names = {service.name for service in answer.list_services_response.service}
     assert {"treering.memory.v1.MemoryService", "treering.access.v1.AccessService"} <= names
