@@ -158,5 +158,5 @@ def _without_content(_: object, __: str, event: MutableMapping[str, Any]) -> Mut
         )
         error = error.__cause__ or error.__context__
     if told:
-        event["exception"] = told
+        event["exception"] = "; because of ".join(told)
     return event
