@@ -47,9 +47,9 @@ RECENT_DAYS = 30.0
 SUGGESTED_COSINE = 0.4
 """What a text that has all words of the query and no vector yet is taken to stand above the usual cosine."""
 
-SCORE_MIDDLE = 0.75
+SCORE_MIDDLE = 0.6
 """The relevance that scores one half of ``SCORE_MAX``."""
-SCORE_WIDTH = 0.25
+SCORE_WIDTH = 0.2
 SCORE_MAX = 0.94
 """What is neither exact nor called by an alias stays below."""
 EXACT_MIN = 0.97
@@ -90,7 +90,7 @@ class Scope:
     """What the candidates were drawn from."""
 
     usual_cosine: float
-    """The mean over all that was searched."""
+    """The mean over all that was searched, and over ten unrelated texts, which steady it where little was."""
     weights: Sequence[float]
     """What each term of the query says: the rarer in the profile, the more."""
     degraded: bool

@@ -40,7 +40,8 @@ WITH scope AS MATERIALIZED (
         AND ($17::timestamptz IS NULL OR m.occurred_at < $17)
 ),
 usual AS MATERIALIZED (
-    SELECT count(*) AS memories, avg(s.length)::float8 AS length, coalesce(avg(s.cosine), 0) AS cosine,
+    SELECT count(*) AS memories, avg(s.length)::float8 AS length,
+        (coalesce(sum(s.cosine), 0) + 10 * 0.1) / (count(s.cosine) + 10) AS cosine,
         bool_or(s.not_compared OR s.cosine IS NULL) AS degraded
     FROM scope s
 ),
