@@ -15,7 +15,7 @@ AT_ONCE = 16
 
 
 async def run(house: House, person: Person, label: str, singles: int, batches: int) -> dict[str, float]:
-    """Observations a second one by one and in batches, the house's processor time for each, and the ratio."""
+    """Observations a second and processor time for each: one by one, 16 at once, in batches; batch to one."""
     started = await person.memory.StartSession(pb.StartSessionRequest(content_session_id=label))
     session = started.session.id
 
@@ -37,12 +37,14 @@ async def run(house: House, person: Person, label: str, singles: int, batches: i
         )
 
     before = house.cpu_seconds()
-    single = await timed(one, singles, at_once=AT_ONCE, warm=0)
+    single = await timed(one, singles, warm=0)
     between = house.cpu_seconds()
     batch = await timed(many, batches, warm=0)
     after = house.cpu_seconds()
+    crowd = await timed(lambda number: one(singles + number), singles, at_once=AT_ONCE, warm=0)
     return {
         "observe_per_second": single.per_second,
+        "observe_16_at_once_per_second": crowd.per_second,
         "observe_cpu_ms": (between - before) / singles * 1000,
         "batch_per_second": batch.per_second * BATCH,
         "batch_cpu_ms": (after - between) / (batches * BATCH) * 1000,

@@ -16,8 +16,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
@@ -40,6 +40,7 @@ CALL_SECONDS = 30.0
 CALL_SECONDS_MAX = 60.0
 CALL_SECONDS_MIN = 0.001
 """With less left nothing is begun. A deadline that had passed when it was sent arrives as up to this much."""
+NUMBERED: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -133,18 +134,19 @@ class Chain(grpc.aio.ServerInterceptor):
 
     @asynccontextmanager
     async def _links(self, call: Call) -> AsyncGenerator[None]:
-        async with self._seen(call), _problems(call), _deadline(call):
-            if not call.method.scope:
-                yield
-                return
-            who = await self._caller(call)
-            structlog.contextvars.bind_contextvars(key=who.key, profile=str(who.profile))
-            await self._rates.admit(who.key, call.method.rate_class)
-            with serving(who):
-                yield
+        with self._seen(call):
+            async with _problems(call), _deadline(call):
+                if not call.method.scope:
+                    yield
+                    return
+                who = await self._caller(call)
+                structlog.contextvars.bind_contextvars(key=who.key, profile=str(who.profile))
+                await self._rates.admit(who.key, call.method.rate_class)
+                with serving(who):
+                    yield
 
-    @asynccontextmanager
-    async def _seen(self, call: Call) -> AsyncGenerator[None]:
+    @contextmanager
+    def _seen(self, call: Call) -> Generator[None]:
         started = time.perf_counter()
         name = call.method.path
         traceparent = next(iter(call.texts(TRACEPARENT)), None)
@@ -191,6 +193,8 @@ async def _problems(call: Call) -> AsyncGenerator[None]:
         yield
     except Problem as problem:
         refused = problems.refusal(problem, call.request_id)
+    except TimeoutError:
+        refused = problems.refusal(TimedOut(), call.request_id)
     except (asyncio.CancelledError, grpc.aio.AbortError, GeneratorExit):
         raise
     except Exception:
@@ -202,17 +206,12 @@ async def _problems(call: Call) -> AsyncGenerator[None]:
     await call.context.abort(refused.code, refused.message, refused.trailers)
 
 
-@asynccontextmanager
-async def _deadline(call: Call) -> AsyncGenerator[None]:
+def _deadline(call: Call) -> asyncio.Timeout:
     remaining = cast(float | None, call.context.time_remaining())
     seconds = CALL_SECONDS if remaining is None else min(remaining, CALL_SECONDS_MAX)
     if seconds < CALL_SECONDS_MIN:
         raise TimedOut
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise TimedOut from None
+    return asyncio.timeout(seconds)
 
 
 def _call(served: Method, context: Context) -> Call:
@@ -231,4 +230,4 @@ def _code(context: Context) -> grpc.StatusCode:
     code = cast(object, context.code())
     if isinstance(code, grpc.StatusCode):
         return code
-    return next((each for each in grpc.StatusCode if each.value[0] == code), grpc.StatusCode.OK)
+    return NUMBERED.get(code, grpc.StatusCode.OK)

@@ -46,7 +46,7 @@ class Verifier:
             # One question for any number of calls that come at once; a failure is remembered as well.
             known = self._known[digest] = asyncio.ensure_future(self._verify(secret))
             known.add_done_callback(_seen)
-        return await asyncio.shield(known)
+        return known.result() if known.done() else await asyncio.shield(known)
 
     async def _verify(self, secret: str) -> Caller:
         try:
