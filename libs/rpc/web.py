@@ -8,12 +8,16 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from libs.refusal import Refused
 
 DRAIN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 30
+HEADER_SECONDS = 10.0
+"""From a request's first byte, or a connection's start, to the end of its headers."""
 BACKLOG = 512
 CONNECTIONS_MAX = 1000
 START_POLL_SECONDS = 0.01
@@ -27,11 +31,44 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Punctual(H11Protocol):
+    """Closes a connection whose headers do not come to an end: it would hold one of our places for ever."""
+
+    header_seconds = HEADER_SECONDS
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._mind_headers()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._mind_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._forget()
+
+    def _mind_headers(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(self.header_seconds, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._patience:
+            self._patience.cancel()
+            self._patience = None
+
+
 @asynccontextmanager
-async def serve(application: Callable[..., Any], host: str, port: int) -> AsyncGenerator[None]:
+async def serve(
+    application: Callable[..., Any], host: str, port: int, *, header_seconds: float = HEADER_SECONDS
+) -> AsyncGenerator[None]:
     """Serve while the block runs, then finish what is under way, for ten seconds at most."""
     config = uvicorn.Config(
         application,
+        http=type("Punctual", (_Punctual,), {"header_seconds": header_seconds}),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -14,6 +14,8 @@ from services.gateway.problems import NotServed
 
 BODY_BYTES_MAX: Final = 3 * 1024 * 1024
 """What a body may have; gRPC messages end at 4 MiB."""
+READ_BYTES_MAX: Final = 4 * BODY_BYTES_MAX
+"""How much of a body of unknown length is read to its end, so that whoever sent it reads the answer."""
 BODY_SECONDS_MAX: Final = 30
 """How long a body may take to arrive."""
 JSON: Final = "application/json"
@@ -32,24 +34,32 @@ class BodyTooLarge(NotServed):
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
-    """The whole body. ``BodyTooLarge`` as soon as it is known to be."""
+    """The whole body. ``BodyTooLarge`` at once where its length says so."""
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > BODY_BYTES_MAX:
         raise BodyTooLarge
-    body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS_MAX):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                body += message.get("body", b"")
-                if len(body) > BODY_BYTES_MAX:
-                    raise BodyTooLarge(ENDED)  # it told no length, so it may never end
-                if not message.get("more_body", False):
-                    return bytes(body)
+            return await _received(receive)
     except TimeoutError:
         raise NotServed(408, "DEADLINE_EXCEEDED", "The body took too long to arrive.", ENDED) from None
+
+
+async def _received(receive: Receive) -> bytes:
+    body, size = bytearray(), 0
+    while size <= READ_BYTES_MAX:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size <= BODY_BYTES_MAX:
+            body += part
+        if not message.get("more_body", False):
+            if size > BODY_BYTES_MAX:
+                raise BodyTooLarge
+            return bytes(body)
+    raise BodyTooLarge(ENDED)  # it may never end
 
 
 def require_json(headers: Headers) -> None:

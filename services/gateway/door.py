@@ -22,6 +22,9 @@ REQUEST_ID_HEADER: Final = "X-Request-Id"
 REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HEADER_BYTES_MAX: Final = 16 * 1024
 """What all headers of a request may have together, as for gRPC."""
+VERBS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER_VERB: Final = "_OTHER"
+"""As OpenTelemetry names what is none of these: a verb may be any word."""
 ANSWER_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -43,7 +46,8 @@ class Door:
         headers = Headers(scope=scope)
         seen = scope[VISIT] = Visit(_request_id(headers))
         answer = Answer(send, seen.request_id)
-        with self._seen(scope["method"], seen, answer, headers.get(TRACEPARENT)):
+        verb = scope["method"] if scope["method"] in VERBS else OTHER_VERB
+        with self._seen(verb, seen, answer, headers.get(TRACEPARENT)):
             try:
                 _admit(headers)
                 await self._app(scope, receive, answer.send)

@@ -1,0 +1,241 @@
+"""The three doors, asked alike: a request as JSON would have it, and an answer that can be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast
+from urllib.parse import quote
+
+import grpc
+import httpx2
+from google.protobuf import json_format
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from treering.access.v1 import access_service_pb2 as access_pb
+from treering.memory.v1 import memory_service_pb2 as memory_pb
+
+from tests.rig.house import Caller
+
+GRPC: Final = "grpc"
+REST: Final = "rest"
+MCP: Final = "mcp"
+ACCESS: Final = frozenset(
+    {"CreateProfile", "GetProfile", "ListProfiles", "CreateKey", "ListKeys", "RevokeKey"}
+)
+ROUTES: Final[Mapping[str, tuple[str, str]]] = {
+    "StartSession": ("POST", "/v1/sessions"),
+    "EndSession": ("POST", "/v1/sessions/{session_id}:end"),
+    "GetSession": ("GET", "/v1/sessions/{session_id}"),
+    "ListSessions": ("GET", "/v1/sessions"),
+    "Observe": ("POST", "/v1/observations"),
+    "ObserveBatch": ("POST", "/v1/observations:batch"),
+    "Search": ("POST", "/v1/memories:search"),
+    "Timeline": ("POST", "/v1/memories:timeline"),
+    "GetMemories": ("POST", "/v1/memories:get"),
+    "GetMemory": ("GET", "/v1/memories/{memory_id}"),
+    "ListMemories": ("GET", "/v1/memories"),
+    "DeleteMemory": ("DELETE", "/v1/memories/{memory_id}"),
+    "GetStats": ("GET", "/v1/stats"),
+    "ListZReports": ("GET", "/v1/z-reports"),
+    "GetZReport": ("GET", "/v1/sessions/{session_id}/z-report"),
+    "CreateProfile": ("POST", "/v1/access/profiles"),
+    "GetProfile": ("GET", "/v1/access/profiles/{profile_id}"),
+    "ListProfiles": ("GET", "/v1/access/profiles"),
+    "CreateKey": ("POST", "/v1/access/keys"),
+    "ListKeys": ("GET", "/v1/access/keys"),
+    "RevokeKey": ("DELETE", "/v1/access/keys/{key_id}"),
+}
+TOOLS: Final[Mapping[str, str]] = {
+    "StartSession": "memory_session_start",
+    "EndSession": "memory_session_end",
+    "ListSessions": "memory_session_list",
+    "Observe": "memory_observe",
+    "ObserveBatch": "memory_observe_batch",
+    "Search": "memory_search",
+    "Timeline": "memory_timeline",
+    "GetMemories": "memory_get",
+    "ListMemories": "memory_list",
+    "DeleteMemory": "memory_delete",
+    "GetStats": "memory_stats",
+    "ListZReports": "memory_z_report_list",
+}
+JSON_HEADERS: Final = {"content-type": "application/json"}
+MCP_HEADERS: Final = JSON_HEADERS | {"accept": "application/json, text/event-stream"}
+IS_ERROR: Final = "isError"
+BAD_PARAMS: Final = -32602
+
+Request = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a door said."""
+
+    said: str | int
+    """The gRPC code, the HTTP status, or over MCP ``OK``, ``isError`` or the number of a JSON-RPC error."""
+    reason: str = ""
+    fields: tuple[str, ...] = ()
+    """Those that the violations name, each once."""
+    body: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What was answered when it went well; empty when not."""
+    message: str = ""
+
+    @property
+    def fine(self) -> bool:
+        """Whether it was done."""
+        return self.said in ("OK", 200)
+
+
+class Door(Protocol):
+    """One way to call the house, as one caller and over one connection."""
+
+    name: str
+
+    async def call(self, rpc: str, request: Request) -> Answer:
+        """Call a method."""
+        ...
+
+
+def door(name: str, caller: Caller) -> Door:
+    """The door of that name."""
+    return {GRPC: Grpc, REST: Rest, MCP: Mcp}[name](caller)
+
+
+class Grpc:
+    """gRPC."""
+
+    name = GRPC
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def call(self, rpc: str, request: Request) -> Answer:
+        """Call a method with the message that the request means."""
+        stub = self._caller.access if rpc in ACCESS else self._caller.memory
+        try:
+            answer: Message = await getattr(stub, rpc)(message(rpc, request))
+        except grpc.aio.AioRpcError as error:
+            return of_error(error)
+        return Answer("OK", body=json_format.MessageToDict(answer, preserving_proto_field_name=True))
+
+
+class Rest:
+    """REST."""
+
+    name = REST
+
+    def __init__(self, caller: Caller) -> None:
+        self._http = caller.http
+
+    async def call(self, rpc: str, request: Request) -> Answer:
+        """Send the request to the method's path: in the path, in the query or as the body."""
+        verb, template = ROUTES[rpc]
+        in_path = {name: value for name, value in request.items() if f"{{{name}}}" in template}
+        path = template.format(**{name: quote(str(value), safe="") for name, value in in_path.items()})
+        rest = {name: value for name, value in request.items() if name not in in_path}
+        if verb == "POST":
+            response = await self._http.request(verb, path, content=encoded(rest), headers=JSON_HEADERS)
+        else:
+            response = await self._http.request(verb, path, params=rest)
+        return of_response(response)
+
+
+class Mcp:
+    """MCP."""
+
+    name = MCP
+
+    def __init__(self, caller: Caller) -> None:
+        self._http = caller.http
+
+    async def call(self, rpc: str, request: Request) -> Answer:
+        """Call the method's tool."""
+        return of_tool(await self.post(encoded(tool_call(rpc, request))))
+
+    async def post(self, body: bytes, headers: Mapping[str, str] | None = None) -> httpx2.Response:
+        """Send a body as it is."""
+        return await self._http.post("/mcp", content=body, headers={**MCP_HEADERS, **(headers or {})})
+
+
+def tool_call(rpc: str, request: Request) -> dict[str, Any]:
+    """The JSON-RPC message that calls a method's tool."""
+    params = {"name": TOOLS[rpc], "arguments": request}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+def encoded(value: object) -> bytes:
+    """JSON, with escapes where a text has none of its own; also what JSON does not allow, such as NaN."""
+    return json.dumps(value).encode()
+
+
+def message(rpc: str, request: Request) -> Message:
+    """The message that a request means. Values that JSON does not know are taken as they are."""
+    kind: type[Message] = getattr(access_pb if rpc in ACCESS else memory_pb, f"{rpc}Request")
+    fields = cast(Any, kind.DESCRIPTOR).fields_by_name
+    return kind(**{name: _meant(fields[name], value) for name, value in request.items()})
+
+
+def of_error(error: grpc.aio.AioRpcError) -> Answer:
+    """What a status says."""
+    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+    status = rpc_status.from_call(cast(Any, error))
+    for packed in status.details if status else ():
+        packed.Unpack(info)
+        packed.Unpack(bad)
+    fields = tuple(dict.fromkeys(each.field for each in bad.field_violations))
+    return Answer(error.code().name, info.reason, fields, message=error.details() or "")
+
+
+def of_response(response: httpx2.Response) -> Answer:
+    """What an HTTP answer says; a problem document must be whole."""
+    if response.status_code == 200:
+        return Answer(200, body=response.json())
+    problem = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert problem["status"] == response.status_code
+    assert problem["code"] == problem["reason"].lower()
+    assert problem["request_id"] == response.headers["x-request-id"]
+    return _told(response.status_code, problem, problem["detail"])
+
+
+def of_tool(response: httpx2.Response) -> Answer:
+    """What a tool says: its result, or the JSON-RPC error."""
+    said = response.json()
+    if "error" in said:
+        error = said["error"]
+        return _told(error["code"], error.get("data", {}), error["message"])
+    result = said["result"]
+    assert response.status_code == 200
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    if result["isError"]:
+        return _told(IS_ERROR, result["structuredContent"], result["structuredContent"]["message"])
+    return Answer("OK", body=result["structuredContent"])
+
+
+def _told(said: str | int, facts: Mapping[str, Any], message: str) -> Answer:
+    fields = tuple(dict.fromkeys(each["field"] for each in facts.get("violations", ())))
+    return Answer(said, facts.get("reason", ""), fields, message=message)
+
+
+def _meant(described: FieldDescriptor, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_meant(described, each) for each in cast(list[Any], value)]
+    if described.enum_type and isinstance(value, str):
+        prefix = described.enum_type.values[0].name.removesuffix("UNSPECIFIED")
+        return described.enum_type.values_by_name[prefix + value.upper()].number
+    if not described.message_type or isinstance(value, Message):
+        return value
+    if described.message_type.full_name == Timestamp.DESCRIPTOR.full_name:
+        (stamp := Timestamp()).FromJsonString(value)
+        return stamp
+    if described.message_type.full_name == Struct.DESCRIPTOR.full_name:
+        (struct := Struct()).update(value)
+        return struct
+    fields = described.message_type.fields_by_name
+    return {name: _meant(fields[name], each) for name, each in value.items()}
