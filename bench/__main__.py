@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from bench import ingest, locomo, overhead, precision, scale
+from bench import discretion, ingest, locomo, overhead, precision, scale
 from bench.house import House, house
 from bench.people import person
 
@@ -47,6 +47,16 @@ def main() -> int:
 def measure_overhead(_: argparse.Namespace) -> Page:
     """A read through the whole chain against a bare echo and a bare read."""
     return in_house(as_person(overhead.run))
+
+
+def measure_discretion(_: argparse.Namespace) -> Page:
+    """Whether time tells another's id from nobody's."""
+
+    async def compare(home: House) -> Page:
+        async with AsyncExitStack() as stack:
+            return await discretion.run(await person(home, stack), await person(home, stack))
+
+    return in_house(compare)
 
 
 def measure_ingest(_: argparse.Namespace) -> Page:
@@ -116,6 +126,7 @@ async def _awaited(measure: Callable[[House], Awaitable[Page]], home: House) -> 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "overhead": measure_overhead,
+    "discretion": measure_discretion,
     "ingest": measure_ingest,
     "search": measure_search,
     "precision": measure_precision,

@@ -17,7 +17,7 @@ from libs.clock import system_clock
 from libs.data import checks
 from libs.refusal import Refused
 from libs.settings import example
-from services import demo, house
+from services import house
 from services.gateway import catalog, openapi
 from services.gateway.access import cli as keys
 from services.roster import ROLES
@@ -102,6 +102,8 @@ def print_env(_: argparse.Namespace, __: Mapping[str, str]) -> int:
 
 def tell(_: argparse.Namespace, env: Mapping[str, str]) -> int:
     """Tell the story of a session in a house of its own."""
+    from services import demo
+
     demo.run(env)
     return 0
 

@@ -123,15 +123,16 @@ async def serve(
     loops = [every(PING_SECONDS, watched.look, name="health", limit_seconds=PING_LIMIT_SECONDS + 1)]
     loops += [loop for service in services for loop in service.loops]
     await watched.look()
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(loop.run(), name=loop.name) for loop in loops]
-        try:
-            yield
-        finally:
-            await watched.drain()
-            await server.stop(DRAIN_SECONDS)
-            for task in running:
-                task.cancel()
+    # Not in a TaskGroup, which would wrap what the block raises.
+    running = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
+    try:
+        yield
+    finally:
+        await watched.drain()
+        await server.stop(DRAIN_SECONDS)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _reflect(server: grpc.aio.Server, names: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -18,10 +19,10 @@ from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
-from libs.data.master_key import load_master_key
+from libs.data.home import write_once
 from services import house as process
 from services.roster import ROLES
-from tests.rig.postgres import Cluster, state_directory
+from tests.rig.postgres import MASTER, MASTER_SECRET, Cluster, state_directory
 
 T = TypeVar("T")
 Stub = Callable[[grpc.aio.Channel], T]
@@ -137,6 +138,7 @@ async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
     async with AsyncExitStack() as stack:
         home = stack.enter_context(state_directory()) / "house"
         home.mkdir()
+        write_once(home / "master-key", base64.b64encode(MASTER_SECRET))
         dsn = await stack.enter_async_context(cluster.fresh())
         env = {
             "TREERING_HOME": str(home),
@@ -148,8 +150,8 @@ async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
             "TREERING_RATE_ADMIN": "0",
         }
         settings = process.settle(env)
-        await process.migrate(dsn, load_master_key(home), list(ROLES))
-        await process.prove(dsn, load_master_key(home), list(ROLES))
+        await process.migrate(dsn, MASTER, list(ROLES))
+        await process.prove(dsn, MASTER, list(ROLES))
         await stack.enter_async_context(process.opened(settings, env, dsn, list(ROLES)))
         running = House(
             grpc=f"127.0.0.1:{settings.grpc_port}",

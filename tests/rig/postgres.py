@@ -19,7 +19,9 @@ from libs.data.master_key import MasterKey
 from libs.data.postgres import Database, connect
 
 PASSABLE = 0o711
-MASTER = MasterKey(bytes(range(32)))
+MASTER_SECRET = bytes(range(32))
+MASTER = MasterKey(MASTER_SECRET)
+"""Of every database here: roles are the server's, and one master key gives them their passwords."""
 ROOM = ServiceSchema(schema="room", package="tests.rig.room", role="treering_room")
 """A schema such as a service has: one table of profiles' rows."""
 

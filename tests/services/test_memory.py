@@ -131,6 +131,22 @@ async def test_a_batch_is_kept_whole(house: Caller) -> None:
     assert answer.memories[95].id == answer.memories[5].id
 
 
+async def test_a_batch_with_a_deleted_replay_keeps_nothing(house: Caller) -> None:
+    """What a key stood for was deleted: the batch is refused whole, and its other keys stay free."""
+    session = await a_session(house)
+    first = await observed(house, session, "once", idempotency_key="k")
+    await house.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=first.memory.id))
+    items = [
+        pb.Observation(content="new", type=INSIGHT, idempotency_key="free"),
+        pb.Observation(content="once", type=INSIGHT, idempotency_key="k"),
+    ]
+    call = house.memory.ObserveBatch(pb.ObserveBatchRequest(session_id=session, observations=items))
+
+    assert await refused(call) == ("NOT_FOUND", "MEMORY_NOT_FOUND", [])
+    assert (await house.memory.GetStats(pb.GetStatsRequest())).memory_count == 0
+    assert (await observed(house, session, "other", idempotency_key="free")).memory.content == "other"
+
+
 async def test_a_batch_with_a_fault_keeps_nothing(house: Caller) -> None:
     """All or none; the fault is named where it stands."""
     session = await a_session(house)

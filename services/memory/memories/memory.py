@@ -18,6 +18,10 @@ class MemoryNotFound(errors.Missing):
     reason = "MEMORY_NOT_FOUND"
 
 
+class MemoryDeleted(MemoryNotFound):
+    """The memory of this idempotency key was deleted since."""
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """What is left of what was observed, and what it counts in tokens."""

@@ -14,13 +14,14 @@ from libs.clock import Clock
 from libs.data.pages import Pages
 from libs.language.names import clean_name
 from libs.language.tokens import TokenCounter
+from libs.messages import fitting, to_id
 from libs.rpc.caller import caller
+from libs.rpc.lists import Lists
 from services.memory.memories import wire
 from services.memory.memories.find import Finder
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
 from services.memory.memories.observe import Observer
-from services.memory.memories.paging import Lists
 from services.memory.memories.query import clean_query
 from services.memory.memories.reports import Noted, Told, Totals, summarise
 from services.memory.memories.rings import Ring
@@ -72,7 +73,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
 
     async def EndSession(self, request: pb.EndSessionRequest, context: Context) -> pb.EndSessionResponse:
         """End a session and tell what it came to."""
-        session_id = wire.to_id("session_id", request.session_id)
+        session_id = to_id("session_id", request.session_id)
         report, session = await self._sessions.end(
             caller().profile, session_id, self._summarise, self._clock()
         )
@@ -80,7 +81,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
 
     async def GetSession(self, request: pb.GetSessionRequest, context: Context) -> pb.GetSessionResponse:
         """Read a session."""
-        session = await self._sessions.get(caller().profile, wire.to_id("session_id", request.session_id))
+        session = await self._sessions.get(caller().profile, to_id("session_id", request.session_id))
         return pb.GetSessionResponse(session=of_session(session))
 
     async def ListSessions(
@@ -126,7 +127,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         ids = wire.to_ids("memory_ids", request.memory_ids)
         found = await self._read(ids)
         memories = [wire.of_memory(found[one], whole=True) for one in ids if one in found]
-        here = wire.fitting(memories)
+        here = fitting(memories)
         return pb.GetMemoriesResponse(
             memories=memories[:here],
             missing_ids=[str(one) for one in ids if one not in found],
@@ -135,7 +136,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
 
     async def GetMemory(self, request: pb.GetMemoryRequest, context: Context) -> pb.GetMemoryResponse:
         """Read one memory in full."""
-        memory_id = wire.to_id("memory_id", request.memory_id)
+        memory_id = to_id("memory_id", request.memory_id)
         found = await self._read([memory_id])
         if memory_id not in found:
             raise MemoryNotFound
@@ -148,7 +149,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         page = self._lists.page(caller().profile, "ListMemories", request)
         rings = [Ring(ring) for ring in request.rings]
         if request.session_id:
-            session_id = wire.to_id("session_id", request.session_id)
+            session_id = to_id("session_id", request.session_id)
             before = page.after[0] if page.after else None
             found = await self._store.newest_in_session(page.profile, session_id, rings, page.limit, before)
             shown, token = self._lists.cut(page, found, wire.of_outline, lambda last: (last.position,))
@@ -163,7 +164,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self, request: pb.DeleteMemoryRequest, context: Context
     ) -> pb.DeleteMemoryResponse:
         """Forget one memory."""
-        await self._store.delete(caller().profile, wire.to_id("memory_id", request.memory_id))
+        await self._store.delete(caller().profile, to_id("memory_id", request.memory_id))
         return pb.DeleteMemoryResponse()
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
@@ -183,13 +184,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
 
     async def GetZReport(self, request: pb.GetZReportRequest, context: Context) -> pb.GetZReportResponse:
         """Read a session's Z-report."""
-        report = await self._sessions.report(caller().profile, wire.to_id("session_id", request.session_id))
+        report = await self._sessions.report(caller().profile, to_id("session_id", request.session_id))
         return pb.GetZReportResponse(z_report=of_report(report))
 
     async def _observe(self, session_id: str, raws: Sequence[tuple[str, Raw]]) -> list[Kept]:
         who = caller()
         return await self._observer.observe(
-            who.profile, wire.to_id("session_id", session_id), who.source, raws, self._clock()
+            who.profile, to_id("session_id", session_id), who.source, raws, self._clock()
         )
 
     async def _read(self, ids: Sequence[UUID]) -> dict[UUID, Memory]:

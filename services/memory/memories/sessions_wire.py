@@ -6,9 +6,9 @@ from typing import cast
 
 from treering.memory.v1 import session_pb2
 
+from libs.messages import of_time
 from services.memory.memories.reports import ZReport
 from services.memory.memories.sessions import Session
-from services.memory.memories.stamps import of_time
 
 UINT32_MAX = 2**32 - 1
 

@@ -12,7 +12,7 @@ from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from services.memory.memories import rows
 from services.memory.memories.drafts import Batch
-from services.memory.memories.memory import Kept, Memory, MemoryNotFound, Neighbor, Stats
+from services.memory.memories.memory import Kept, Memory, MemoryDeleted, MemoryNotFound, Neighbor, Stats
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Ring, Stage
 from services.memory.memories.sessions import Session, SessionClosed, SessionNotFound
@@ -27,6 +27,7 @@ REFUSALS = {
     "session_not_found": SessionNotFound,
     "session_closed": SessionClosed,
     "key_reused": KeyReused,
+    "memory_deleted": MemoryDeleted,
 }
 """By the verdict of ``memory.observe``."""
 
@@ -50,7 +51,7 @@ class Store:
     ) -> list[Kept]:
         """Keep a batch, all of it or none, in one round trip. One answer for each draft, in order.
 
-        Raises ``SessionNotFound``, ``SessionClosed``, ``KeyReused``; ``MemoryNotFound`` for a repeated call
+        Raises ``SessionNotFound``, ``SessionClosed``, ``KeyReused``; ``MemoryDeleted`` for a repeated call
         whose memory was deleted since.
         """
         keys = await self._keyring.of(profile)
@@ -166,8 +167,6 @@ def _kept(keys: ProfileKeys, row: Row) -> Kept:
     refusal = REFUSALS.get(row["verdict"])
     if refusal is not None:
         raise refusal
-    if row["shown"] is None:
-        raise MemoryNotFound("The memory of this idempotency key was deleted since.")
     return Kept(rows.memory_of(keys, row["shown"]), row["reinforced"])
 
 

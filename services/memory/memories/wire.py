@@ -11,7 +11,8 @@ from google.protobuf.struct_pb2 import Struct, Value
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
-from libs.errors import Invalid, invalid
+from libs.errors import invalid
+from libs.messages import MESSAGE_BYTES_MAX, of_time, to_id, to_time
 from services.memory.memories.layers import Found, Hit
 from services.memory.memories.memory import Kept, Memory, Neighbor, Stats
 from services.memory.memories.metadata import Json
@@ -20,12 +21,6 @@ from services.memory.memories.query import LIMIT, Filters, Query
 from services.memory.memories.rings import Outcome, Ring, Type, success_score
 from services.memory.memories.sessions import Session
 from services.memory.memories.sessions_wire import counted, of_session
-from services.memory.memories.stamps import of_time, to_time
-
-FRAME_BYTES = 8
-"""Around each of several messages inside another, at most."""
-MESSAGE_BYTES_MAX = 3_670_016
-"""3.5 MiB: what the transport adds still fits into 4 MiB."""
 
 
 def to_raw(message: pb.ObserveRequest | pb.Observation, path: str = "") -> Raw:
@@ -84,17 +79,6 @@ def to_json(field: str, value: Value) -> Json:
             return None
         case _:
             raise invalid(field, "must hold values of some kind", "metadata.value")
-
-
-def to_id(field: str, text: str) -> UUID:
-    """An id in its one spelling: 36 characters, in any case."""
-    try:
-        found = UUID(text)
-    except ValueError:
-        raise _not_an_id(field) from None
-    if str(found) != text.lower():
-        raise _not_an_id(field)
-    return found
 
 
 def to_ids(field: str, texts: Sequence[str]) -> list[UUID]:
@@ -244,21 +228,7 @@ def of_json(fields: Mapping[str, Json]) -> Struct:
     return struct
 
 
-def fitting(messages: Sequence[Message]) -> int:
-    """How many of some messages fit into one answer, from the first; at least one."""
-    size = 0
-    for at, message in enumerate(messages):
-        size += message.ByteSize() + FRAME_BYTES
-        if size > MESSAGE_BYTES_MAX and at:
-            return at
-    return len(messages)
-
-
 def clear(message: Message, fields: Sequence[str]) -> None:
     """Leave fields out."""
     for field in fields:
         message.ClearField(field)
-
-
-def _not_an_id(field: str) -> Invalid:
-    return invalid(field, "must be a UUID of 36 characters", "string.uuid")

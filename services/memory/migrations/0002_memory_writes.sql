@@ -72,7 +72,7 @@ CREATE TYPE memory.item AS (
 );
 
 -- Keep observations, all or none. Answers a row for each in its order: verdict 'kept' and the memory as it is
--- now (NULL if a replayed one was deleted since); or a single row with the verdict that refuses them all.
+-- now; or a single row with the verdict that refuses them all.
 --
 -- The session's row is locked first, so that positions and repetitions within it have one order.
 -- Idempotency keys are claimed in the order of their hashes, and before names, so that no two calls wait
@@ -136,6 +136,19 @@ BEGIN
     IF v_session.state <> 1 AND cardinality(v_fresh) > 0 THEN
         DELETE FROM memory.idempotency k WHERE k.profile_id = p_profile AND k.key_mac = ANY (v_claimed);
         RETURN QUERY SELECT 0::bigint, 'session_closed', false, NULL::memory.shown;
+        RETURN;
+    END IF;
+    -- A replay has nothing to answer when its memory was deleted since, unless the same is kept again now.
+    IF cardinality(v_fresh) < cardinality(p_items) AND EXISTS (
+        SELECT FROM unnest(p_items) i
+        WHERE i.content_mac <> ALL (ARRAY(
+                SELECT f.content_mac FROM unnest(p_items) WITH ORDINALITY f WHERE f.ordinality = ANY (v_fresh)))
+            AND NOT EXISTS (
+                SELECT FROM memory.memory o
+                WHERE o.profile_id = p_profile AND o.content_mac = i.content_mac AND o.session_id = p_session)
+    ) THEN
+        DELETE FROM memory.idempotency k WHERE k.profile_id = p_profile AND k.key_mac = ANY (v_claimed);
+        RETURN QUERY SELECT 0::bigint, 'memory_deleted', false, NULL::memory.shown;
         RETURN;
     END IF;
 

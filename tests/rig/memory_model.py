@@ -1,0 +1,122 @@
+"""What MemoryService has to do, said once more as simply as it can be: the model that it is tried against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from treering.memory.v1 import memory_pb2
+from treering.memory.v1 import memory_service_pb2 as pb
+
+SUCCESS, FAILURE = memory_pb2.OUTCOME_SUCCESS, memory_pb2.OUTCOME_FAILURE
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An observation as it is sent."""
+
+    content: str
+    outcome: int
+    key: str
+
+    def message(self) -> pb.Observation:
+        """For a batch."""
+        return pb.Observation(
+            content=self.content,
+            outcome=memory_pb2.Outcome.Name(self.outcome),
+            idempotency_key=self.key,
+            type=memory_pb2.OBSERVATION_TYPE_INSIGHT,
+        )
+
+
+@dataclass
+class Remembered:
+    """What the model knows of a memory."""
+
+    id: str
+    session: str
+    content: str
+    position: int
+    outcome: int = 0
+    reinforced: int = 0
+    successes: int = 0
+    failures: int = 0
+
+    def again(self, outcome: int) -> None:
+        """It was observed, for the first time or once more."""
+        self.outcome = outcome or self.outcome
+        self.successes += outcome == SUCCESS
+        self.failures += outcome == FAILURE
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """What the service has to show of it."""
+        recorded = self.successes + self.failures
+        score = (self.successes + 1) / (recorded + 2) if recorded else None
+        return self.id, self.session, self.content, self.position, self.outcome, self.reinforced, score
+
+
+@dataclass
+class Session:
+    """What the model knows of a session."""
+
+    id: str
+    name: str
+    open: bool = True
+    positions: int = 0
+    report: pb.EndSessionResponse | None = None
+
+
+@dataclass
+class Used:
+    """What an idempotency key was used for."""
+
+    session: str
+    seen: Seen
+    reinforced: bool
+
+
+@dataclass
+class Model:
+    """What a profile remembers."""
+
+    sessions: dict[str, Session] = field(default_factory=dict[str, Session])
+    memories: list[Remembered] = field(default_factory=list[Remembered])
+    """In the order in which they were made."""
+    keys: dict[str, Used] = field(default_factory=dict[str, Used])
+
+    def find(self, session: str, content: str) -> Remembered | None:
+        """The memory of a text in a session."""
+        alike = (one for one in self.memories if (one.session, one.content) == (session, content))
+        return next(alike, None)
+
+    def observe(self, session: str, seen: list[Seen]) -> str:
+        """Keep all, or answer the reason why none is kept."""
+        asked = {one.key: (session, one) for one in reversed(seen) if one.key}
+        asked |= {key: (used.session, used.seen) for key, used in self.keys.items()}
+        if any(asked[one.key] != (session, one) for one in seen if one.key):
+            return "IDEMPOTENCY_KEY_REUSED"
+        fresh = [at for at in range(len(seen)) if self._is_fresh(seen, at)]
+        if fresh and not self.sessions[session].open:
+            return "SESSION_CLOSED"
+        texts = {seen[at].content for at in fresh}
+        if any(not self.find(session, one.content) and one.content not in texts for one in seen):
+            return "MEMORY_NOT_FOUND"
+        for at in fresh:
+            self._keep(session, seen[at])
+        return ""
+
+    def _is_fresh(self, seen: list[Seen], at: int) -> bool:
+        key = seen[at].key
+        return not key or (key not in self.keys and key not in [before.key for before in seen[:at]])
+
+    def _keep(self, session: str, seen: Seen) -> None:
+        there = self.find(session, seen.content)
+        if seen.key:
+            self.keys[seen.key] = Used(session, seen, there is not None)
+        if there is None:
+            self.sessions[session].positions += 1
+            there = Remembered("", session, seen.content, self.sessions[session].positions)
+            self.memories.append(there)
+        else:
+            there.reinforced += 1
+        there.again(seen.outcome)
