@@ -25,10 +25,8 @@ async def run(one: Person, other: Person) -> dict[str, float]:
             session_id=started.session.id, content="theirs", type=memory.OBSERVATION_TYPE_INSIGHT
         )
     )
-    ids: dict[str, Callable[[], str]] = {
-        "nobody's": lambda: str(uuid4()),
-        "another's": lambda: kept.memory.id,
-    }
+    theirs = str(kept.memory.id)
+    ids: dict[str, Callable[[], str]] = {"nobody's": lambda: str(uuid4()), "another's": lambda: theirs}
     took: dict[str, list[float]] = {whose: [] for whose in ids}
     for _ in range(PAIRS):
         for whose, memory_id in ids.items():

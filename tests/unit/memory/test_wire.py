@@ -12,22 +12,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from treering.memory.v1 import memory_pb2
 
 from libs.errors import Invalid
+from libs.messages import MESSAGE_BYTES_MAX, fitting, of_time, to_id, to_time
 from services.memory.memories.memory import Kept, Memory, Texts
 from services.memory.memories.metadata import Metadata
 from services.memory.memories.observations import Labels
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
 from services.memory.memories.sessions import Session, SessionState
-from services.memory.memories.stamps import of_time, to_time
-from services.memory.memories.wire import (
-    MESSAGE_BYTES_MAX,
-    fitting,
-    of_batch,
-    of_memory,
-    of_timeline,
-    to_id,
-    to_ids,
-    to_json,
-)
+from services.memory.memories.wire import of_batch, of_memory, of_timeline, to_ids, to_json
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 MESSAGE_BYTES = 4 * 1024 * 1024
