@@ -199,7 +199,7 @@ async def run(
 async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], dsn: str) -> Site:
     master = master_key(settings)
     seen = Telemetry(load(telemetry.Settings, env))
-    stack.callback(seen.close)
+    stack.push_async_callback(asyncio.to_thread, seen.close)  # it waits for the collector
     signer = Signer(master.derive, system_clock)
     here = _address(settings.host, settings.grpc_port)
     # Channels open when they are first used, and must outlive the servers that were opened before.

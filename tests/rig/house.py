@@ -6,7 +6,7 @@ import base64
 import itertools
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -132,9 +132,9 @@ class House:
         return self.open(made.profile.id, key.key.id, key.secret)
 
 
-@pytest.fixture(scope="session")
-async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
-    """One house for the whole session; each test gets callers of its own."""
+@asynccontextmanager
+async def opened_house(cluster: Cluster, **settings: str) -> AsyncGenerator[House]:
+    """A house with a fresh database and these settings. Nothing limits how often it may be called."""
     async with AsyncExitStack() as stack:
         home = stack.enter_context(state_directory()) / "house"
         home.mkdir()
@@ -148,20 +148,28 @@ async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
             "TREERING_RATE_READ": "0",
             "TREERING_RATE_WRITE": "0",
             "TREERING_RATE_ADMIN": "0",
+            **settings,
         }
-        settings = process.settle(env)
+        read = process.settle(env)
         await process.migrate(dsn, MASTER, list(ROLES))
         await process.prove(dsn, MASTER, list(ROLES))
-        await stack.enter_async_context(process.opened(settings, env, dsn, list(ROLES)))
+        await stack.enter_async_context(process.opened(read, env, dsn, list(ROLES)))
         running = House(
-            grpc=f"127.0.0.1:{settings.grpc_port}",
-            http=f"http://127.0.0.1:{settings.http_port}",
+            grpc=f"127.0.0.1:{read.grpc_port}",
+            http=f"http://127.0.0.1:{read.http_port}",
             home=home,
             dsn=dsn,
             key=(home / "api-key").read_text().strip(),
             stack=stack,
         )
         running.admin = running.open("", "", running.key)
+        yield running
+
+
+@pytest.fixture(scope="session")
+async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
+    """One house for the whole session; each test gets callers of its own."""
+    async with opened_house(cluster) as running:
         yield running
 
 
