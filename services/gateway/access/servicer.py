@@ -11,9 +11,9 @@ from libs.clock import Clock
 from libs.data.pages import Pages
 from libs.rpc.caller import caller
 from libs.rpc.chain import Context
+from libs.rpc.lists import Lists
 from services.gateway.access import wire
 from services.gateway.access.keys import RANDOM_BYTES, issue
-from services.gateway.access.listing import Asked, Listing
 from services.gateway.access.store import Store
 
 
@@ -23,7 +23,7 @@ class AccessServicer(rpc.AccessServiceServicer):
     def __init__(self, store: Store, clock: Clock, pages: Pages, scopes: frozenset[str]) -> None:
         self._store = store
         self._clock = clock
-        self._pages = pages
+        self._lists = Lists(pages, clock)
         self._scopes = scopes
 
     async def CreateProfile(
@@ -42,10 +42,12 @@ class AccessServicer(rpc.AccessServiceServicer):
         self, request: pb.ListProfilesRequest, context: Context
     ) -> pb.ListProfilesResponse:
         """List profiles, the newest first."""
-        listing = self._listing("ListProfiles", request)
-        profiles = await self._store.list_profiles(listing.after, listing.limit)
-        shown, token = listing.part(profiles, lambda profile: (profile.created_at, profile.id))
-        return pb.ListProfilesResponse(profiles=map(wire.profile_message, shown), next_page_token=token)
+        page = self._lists.page(caller().profile, "ListProfiles", request)
+        found = await self._store.list_profiles(page.after, page.limit)
+        shown, token = self._lists.cut(
+            page, found, wire.profile_message, lambda last: (last.created_at, last.id)
+        )
+        return pb.ListProfilesResponse(profiles=shown, next_page_token=token)
 
     async def CreateKey(self, request: pb.CreateKeyRequest, context: Context) -> pb.CreateKeyResponse:
         """Make a key. Its secret is in this answer only."""
@@ -57,15 +59,12 @@ class AccessServicer(rpc.AccessServiceServicer):
     async def ListKeys(self, request: pb.ListKeysRequest, context: Context) -> pb.ListKeysResponse:
         """List keys of one profile or of all, the newest first."""
         profile_id = wire.to_filter("profile_id", request.profile_id)
-        listing = self._listing("ListKeys", request, str(profile_id).encode())
-        keys = await self._store.list_keys(profile_id, listing.after, listing.limit)
-        shown, token = listing.part(keys, lambda key: (key.created_at, key.id))
-        return pb.ListKeysResponse(keys=map(wire.key_message, shown), next_page_token=token)
+        page = self._lists.page(caller().profile, "ListKeys", request)
+        found = await self._store.list_keys(profile_id, page.after, page.limit)
+        shown, token = self._lists.cut(page, found, wire.key_message, lambda last: (last.created_at, last.id))
+        return pb.ListKeysResponse(keys=shown, next_page_token=token)
 
     async def RevokeKey(self, request: pb.RevokeKeyRequest, context: Context) -> pb.RevokeKeyResponse:
         """Revoke a key. The last admin key too: on the machine, the command line makes another."""
         key = await self._store.revoke_key(wire.to_key_id(request), self._clock())
         return pb.RevokeKeyResponse(key=wire.key_message(key))
-
-    def _listing(self, name: str, asked: Asked, query: bytes = b"") -> Listing:
-        return Listing(self._pages, caller().profile, name, asked, self._clock(), query)
