@@ -9,6 +9,7 @@ from treering.access.v1 import access_service_pb2_grpc as rpc
 
 from libs.clock import Clock
 from libs.data.pages import Pages
+from libs.messages import to_id
 from libs.rpc.caller import caller
 from libs.rpc.chain import Context
 from libs.rpc.lists import Lists
@@ -35,7 +36,7 @@ class AccessServicer(rpc.AccessServiceServicer):
 
     async def GetProfile(self, request: pb.GetProfileRequest, context: Context) -> pb.GetProfileResponse:
         """Read a profile."""
-        profile = await self._store.find_profile(wire.to_id("profile_id", request.profile_id))
+        profile = await self._store.find_profile(to_id("profile_id", request.profile_id))
         return pb.GetProfileResponse(profile=wire.profile_message(profile))
 
     async def ListProfiles(

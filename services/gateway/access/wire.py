@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from uuid import UUID
 
-from google.protobuf.timestamp_pb2 import Timestamp
 from treering.access.v1 import access_pb2 as pb
 from treering.access.v1 import access_service_pb2 as requests
 from treering.access.v1 import verification_service_pb2 as verification
 
 from libs.errors import invalid
 from libs.language.names import clean_name
+from libs.messages import to_id, to_time
 from services.gateway.access.keys import Draft, Grant, Key
 from services.gateway.access.profiles import NAME_CHARS_MAX, Names, Profile
 
@@ -31,16 +30,8 @@ def to_draft(request: requests.CreateKeyRequest) -> Draft:
         profile_id=to_id("profile_id", request.profile_id),
         name=clean_name("name", request.name, NAME_CHARS_MAX),
         scopes=tuple(request.scopes),
-        expires_at=to_moment("expires_at", request.expires_at) if request.HasField("expires_at") else None,
+        expires_at=to_time("expires_at", request.expires_at) if request.HasField("expires_at") else None,
     )
-
-
-def to_id(field: str, text: str) -> UUID:
-    """An id, or ``Invalid``."""
-    try:
-        return UUID(text)
-    except ValueError:
-        raise invalid(field, "must be a UUID", "string.uuid") from None
 
 
 def to_filter(field: str, text: str) -> UUID | None:
@@ -53,14 +44,6 @@ def to_key_id(request: requests.RevokeKeyRequest) -> str:
     if not KEY_ID.fullmatch(request.key_id):
         raise invalid("key_id", "must be 1 to 64 of A-Z, a-z, 0-9, '-' and '_'", "string.pattern")
     return request.key_id
-
-
-def to_moment(field: str, timestamp: Timestamp) -> datetime:
-    """A moment to the microsecond, or ``Invalid``: years 1 to 9999, nanos 0 to 999,999,999."""
-    try:
-        return timestamp.ToDatetime(UTC)
-    except (ValueError, OverflowError):
-        raise invalid(field, "must be a valid time before the year 10000", "timestamp") from None
 
 
 def profile_message(profile: Profile) -> pb.Profile:

@@ -1,6 +1,6 @@
 """Messages of access become nouns, or are refused by field."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -54,17 +54,19 @@ def test_times_outside_of_time_are_refused(seconds: int, nanos: int) -> None:
 
 
 def test_the_last_moment_there_is() -> None:
-    """9999-12-31T23:59:59.999999999 is a time, cut to the microsecond."""
-    last = wire.to_moment("expires_at", Timestamp(seconds=253_402_300_799, nanos=999_999_999))
+    """9999-12-31T23:59:59.999999999 is a time: the last but one microsecond, which the database can keep."""
+    last = Timestamp(seconds=253_402_300_799, nanos=999_999_999)
 
-    assert last == datetime.max.replace(tzinfo=UTC)
+    draft = wire.to_draft(key_request(expires_at=last))
+
+    assert draft.expires_at == datetime.max.replace(tzinfo=UTC) - timedelta.resolution
 
 
 @pytest.mark.parametrize("text", ["", "x", "7", "../../etc/passwd", str(PROFILE) + "\n", "g" * 36])
 def test_what_is_no_id_is_refused(text: str) -> None:
     """A bad id is a bad field."""
     with pytest.raises(Invalid, match="profile_id"):
-        wire.to_id("profile_id", text)
+        wire.to_draft(key_request(profile_id=text))
 
 
 @pytest.mark.parametrize("text", ["", "../../etc/passwd", "a/b", "%2e", "a;drop", "a\n", "é", "x" * 65])
