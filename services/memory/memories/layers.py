@@ -16,8 +16,10 @@ Cut = Callable[[str, int], str]
 """The start of a text within so many tokens."""
 
 TEXT_TOKENS_MAX = 150
-FRAME_TOKENS = 140
-"""What a hit's JSON takes besides text, actor and tags: names of fields, ids, numbers, the time. Measured."""
+FRAME_TOKENS = 155
+"""What a hit's JSON takes besides text, actor and tags: names of fields, ids, numbers, the time.
+
+Measured over 40,000 pairs of ids: 138 at the median, 151 at most."""
 HITS_BYTES_MAX = 3_500_000
 """UTF-8 of all texts and names together, so that the answer stays below 4 MiB."""
 
