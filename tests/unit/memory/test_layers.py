@@ -80,7 +80,8 @@ def test_a_match_is_never_empty(budget: int, counter: TokenCounter) -> None:
 
 def test_everything_that_is_returned_is_counted(counter: TokenCounter) -> None:
     """A hit as JSON, ids and names of fields included, takes no more tokens than it says."""
-    chance = random.Random(0)  # ids differ in how many tokens they take; the same many are tried each time
+    # Ids differ in how many tokens they take; the same many are tried each time.
+    chance = random.Random(0)  # noqa: S311
     for tags in [(), ("deployment", "größe", "部署")] * 500:
         [one] = shown(
             [hit("A summary of what happened, with 3 numbers: 1, 22, 333.", tags=tags)], None, counter
