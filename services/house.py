@@ -220,6 +220,7 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
             caller=service_caller("verifier"),
             request_id=uuid4().hex,
             timeout=VERIFY_SECONDS,
+            patient=True,
         )
         assert isinstance(answer, verification.VerifyKeyResponse)  # noqa: S101 -- what FromString makes
         return answer

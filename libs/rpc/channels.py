@@ -18,7 +18,9 @@ from libs.rpc.problems import REQUEST_ID_KEY
 from libs.rpc.server import MESSAGE_BYTES_MAX
 from libs.rpc.telemetry import TRACEPARENT, Telemetry
 
-CONNECT_SECONDS_MAX = 5
+RECONNECT_MS_MIN = 100
+RECONNECT_MS_MAX = 1000
+"""Between two attempts to connect. A service that comes back is called again within about a second."""
 HEALTH_SECONDS = 2.0
 HEALTH = "/grpc.health.v1.Health/Check"
 # Replicas take turns. Calls that no server saw are sent again by grpc itself; others are not, so nothing
@@ -29,7 +31,9 @@ OPTIONS = (
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
     ("grpc.service_config", SERVICE_CONFIG),
     ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.max_reconnect_backoff_ms", CONNECT_SECONDS_MAX * 1000),
+    ("grpc.initial_reconnect_backoff_ms", RECONNECT_MS_MIN),
+    ("grpc.min_reconnect_backoff_ms", RECONNECT_MS_MAX),
+    ("grpc.max_reconnect_backoff_ms", RECONNECT_MS_MAX),
 )
 serialize = methodcaller("SerializeToString")
 
@@ -57,12 +61,18 @@ class Remote:
         caller: Caller,
         request_id: str,
         timeout: float,
+        patient: bool = False,
     ) -> Message:
-        """Call a method on behalf of a caller. ``grpc.aio.AioRpcError`` if it is refused."""
+        """Call a method on behalf of a caller. ``grpc.aio.AioRpcError`` if it is refused.
+
+        A service that cannot be reached is told at once, unless the call is patient: then it waits until its
+        time is over.
+        """
         method = self._method(path, self._channel.unary_unary, response)
         with self._telemetry.span(path, SpanKind.CLIENT):
             metadata = self._metadata(path, caller, request_id)
-            return cast(Message, await method(request, timeout=timeout, metadata=metadata))
+            call = method(request, timeout=timeout, metadata=metadata, wait_for_ready=patient)
+            return cast(Message, await call)
 
     async def stream(
         self,
