@@ -6,9 +6,9 @@ import logging
 import sys
 import traceback
 from collections.abc import Generator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TextIO, cast
 
 import orjson
 import structlog
@@ -112,6 +112,20 @@ def trace_id(span: trace.Span) -> str:
     return format_trace_id(span.get_span_context().trace_id)
 
 
+class Stderr:
+    """Standard error as it is at the moment. When nobody reads it, lines are dropped, never calls."""
+
+    def write(self, text: str) -> None:
+        """Write what can be written."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+
+
 def configure_logging(settings: Settings) -> None:
     """Send structlog's events to standard error. The one thing here that is of the whole process."""
     level = logging.getLevelNamesMapping().get(settings.log_level.upper())
@@ -126,21 +140,21 @@ def configure_logging(settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _without_content,
     ]
-    if console:
-        rendering: list[Any] = [structlog.dev.ConsoleRenderer()]
-        factory: Any = structlog.PrintLoggerFactory(sys.stderr)
-    else:
-        json = structlog.processors.JSONRenderer(serializer=orjson.dumps)
-        rendering = [json]
-        factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
+    rendering: Any = (
+        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer(serializer=_json)
+    )
     structlog.configure(
-        processors=[*shared, *rendering],
+        processors=[*shared, rendering],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=factory,
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, Stderr())),
         cache_logger_on_first_use=False,
     )
     # Libraries log through the standard module; of theirs only what goes wrong is worth a line.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+
+
+def _json(event: object, **_: object) -> str:
+    return orjson.dumps(event, default=str).decode()
 
 
 def _without_content(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Generator
 from typing import Any
@@ -65,3 +66,17 @@ def test_an_unknown_level_is_refused() -> None:
     """A slip in the level says what is known."""
     with pytest.raises(Refused, match="debug, info, warning or error"):
         configure_logging(Settings(log_level="loud"))
+
+
+@pytest.mark.usefixtures("configured")
+def test_nobody_reading_the_log_harms_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed standard error loses lines, and nothing else."""
+    configure_logging(Settings(log_format="json"))
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr("sys.stderr", closed)
+
+    structlog.get_logger().info("rpc.done")
+
+    with pytest.raises(ValueError, match="closed"):
+        closed.write("the test itself would see it")
