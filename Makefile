@@ -7,7 +7,7 @@ bin := .venv/bin
 compile := uv pip compile pyproject.toml --group pyproject.toml:build --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup protos check test run demo bench lock clean
+.PHONY: help setup protos check test run soak demo bench lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,6 +28,9 @@ test: setup ## everything; `make test k=pop` for some
 run: ## the whole house, on 127.0.0.1:7600 (gRPC) and 127.0.0.1:7680 (HTTP)
 	$(set_up) run
 	@exec $(bin)/treering serve
+
+soak: setup ## 100,000 pushes and pops while connections are cut, each in its place
+	@SOAK_PUSHES=6250 $(bin)/python -m pytest -o timeout=7200 tests/services/test_clipboard_stack.py
 
 demo: ## the story of a session, in a house that is gone afterwards
 	$(set_up) run

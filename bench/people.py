@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from treering.access.v1 import access_service_pb2 as access
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
+from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
 from bench.house import House
@@ -46,10 +47,11 @@ class Bearer(grpc.aio.UnaryUnaryClientInterceptor):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One profile and its stub."""
+    """One profile and its stubs."""
 
     profile_id: str
     memory: memory_rpc.MemoryServiceStub
+    clipboard: clipboard_rpc.ClipboardServiceStub
 
 
 async def person(house: House, stack: AsyncExitStack) -> Person:
@@ -63,4 +65,5 @@ async def person(house: House, stack: AsyncExitStack) -> Person:
     key = await stub.CreateKey(access.CreateKeyRequest(profile_id=made.profile.id, name=name))
     channel = grpc.aio.insecure_channel(house.grpc, interceptors=[Bearer(key.secret)])
     await stack.enter_async_context(channel)
-    return Person(made.profile.id, memory_rpc.MemoryServiceStub(channel))
+    memory, clipboard = memory_rpc.MemoryServiceStub(channel), clipboard_rpc.ClipboardServiceStub(channel)
+    return Person(made.profile.id, memory, clipboard)

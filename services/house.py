@@ -67,6 +67,8 @@ class Settings:
     """Where services find the gateway by gRPC. Empty: in this process."""
     memory_address: str = ""
     """Where the gateway finds memory by gRPC. Empty: in this process."""
+    clipboard_address: str = ""
+    """Where the gateway finds the clipboard by gRPC. Empty: in this process."""
 
 
 def all_settings() -> list[type]:
@@ -204,7 +206,11 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
     here = _address(settings.host, settings.grpc_port)
     # Channels open when they are first used, and must outlive the servers that were opened before.
     channels = await stack.enter_async_context(AsyncExitStack())
-    elsewhere = {"access": settings.gateway_address, "memory": settings.memory_address}
+    elsewhere = {
+        "access": settings.gateway_address,
+        "memory": settings.memory_address,
+        "clipboard": settings.clipboard_address,
+    }
 
     @cache
     def remote(audience: str) -> Remote:

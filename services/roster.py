@@ -9,6 +9,7 @@ from typing import Any
 
 from libs.data.checks import ServiceSchema
 from libs.site import Role, Site
+from services.clipboard import service as clipboard
 from services.gateway import service as gateway
 from services.memory import service as memory
 
@@ -27,4 +28,5 @@ class Entry:
 ROLES: dict[str, Entry] = {
     "gateway": Entry(gateway.build, gateway.SCHEMA, gateway.SETTINGS),
     "memory": Entry(memory.build, memory.SCHEMA, memory.SETTINGS),
+    "clipboard": Entry(clipboard.build, clipboard.SCHEMA, clipboard.SETTINGS),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from uuid import UUID, uuid4
 
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from libs.data import sql
 from libs.data.master_key import MasterKey
-from libs.data.postgres import Database
+from libs.data.postgres import Database, Row
 from libs.data.sealing import KEY_BYTES, NONCE_BYTES, SealedRecordBroken, Sealer, joined, key_id_of
 
 PROFILES_MAX = 10_000
@@ -108,6 +108,18 @@ class Keyring:
         # Shielded: one caller that goes away takes nothing from the others.
         return await asyncio.shield(looking)
 
+    async def find(self, profile: UUID) -> ProfileKeys | None:
+        """A profile's keys if it has any. For what others ask about it: no question of theirs makes one."""
+        known = self._known.get(profile)
+        if known is not None:
+            return known
+        async with self._database.as_profile(profile) as connection:
+            rows = await connection.fetch(self._queries.data_keys)
+        if not rows:
+            return None
+        found = self._known[profile] = self._unwrapped(profile, rows)
+        return found
+
     async def destroy(self, profile: UUID) -> None:
         """Make what was sealed for a profile unreadable: here at once, elsewhere in ``KEPT_SECONDS``."""
         async with self._database.as_profile(profile) as connection:
@@ -129,6 +141,9 @@ class Keyring:
                     self._queries.add_first_data_key, profile, key_id, self._master_id, wrapped
                 )
                 rows = await connection.fetch(self._queries.data_keys)
+        return self._unwrapped(profile, rows)
+
+    def _unwrapped(self, profile: UUID, rows: Sequence[Row]) -> ProfileKeys:
         keys = {
             row["id"]: self._unwrap(profile, row["id"], row["master_key_id"], row["wrapped"]) for row in rows
         }

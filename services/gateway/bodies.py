@@ -12,10 +12,13 @@ from starlette.types import Receive
 from services.gateway.calls import ClientGone
 from services.gateway.problems import NotServed
 
-BODY_BYTES_MAX: Final = 3 * 1024 * 1024
-"""What a body may have; gRPC messages end at 4 MiB."""
-READ_BYTES_MAX: Final = 4 * BODY_BYTES_MAX
-"""How much of a body of unknown length is read to its end, so that whoever sent it reads the answer."""
+MEBIBYTE: Final = 1024 * 1024
+BODY_BYTES_MAX: Final = 3 * MEBIBYTE
+"""What a body may have where nothing else is said; gRPC messages end at 4 MiB."""
+ESCAPED_BYTES_MAX: Final = 6
+"""What JSON takes at most for one byte of text, as in ``\\u0001``."""
+READ_TIMES_MAX: Final = 4
+"""How much more of a body of unknown length is read to its end, so that whoever sent it reads the answer."""
 BODY_SECONDS_MAX: Final = 30
 """How long a body may take to arrive."""
 JSON: Final = "application/json"
@@ -25,41 +28,47 @@ ENDED: Final = {"Connection": "close"}
 
 
 class BodyTooLarge(NotServed):
-    """The body has more than 3 MiB."""
+    """The body is larger than it may be."""
 
-    def __init__(self, headers: Mapping[str, str] | None = None) -> None:
-        """Take headers of the answer."""
-        limit = {"limit": str(BODY_BYTES_MAX)}
-        super().__init__(413, "VALUE_TOO_LARGE", "The body has more than 3 MiB.", headers, limit)
+    def __init__(self, bytes_max: int, headers: Mapping[str, str] | None = None) -> None:
+        """Take the limit, and headers of the answer."""
+        limit = {"limit": str(bytes_max)}
+        detail = f"The body has more than {bytes_max // MEBIBYTE} MiB."
+        super().__init__(413, "VALUE_TOO_LARGE", detail, headers, limit)
 
 
-async def read_body(headers: Headers, receive: Receive) -> bytes:
+def room_for(value_bytes_max: int) -> int:
+    """What a body may have beside whose other fields stands one long value, however JSON writes it."""
+    return BODY_BYTES_MAX + ESCAPED_BYTES_MAX * value_bytes_max
+
+
+async def read_body(headers: Headers, receive: Receive, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     """The whole body. ``BodyTooLarge`` at once where its length says so."""
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > BODY_BYTES_MAX:
-        raise BodyTooLarge
+    if declared.isdecimal() and int(declared) > bytes_max:
+        raise BodyTooLarge(bytes_max)
     try:
         async with asyncio.timeout(BODY_SECONDS_MAX):
-            return await _received(receive)
+            return await _received(receive, bytes_max)
     except TimeoutError:
         raise NotServed(408, "DEADLINE_EXCEEDED", "The body took too long to arrive.", ENDED) from None
 
 
-async def _received(receive: Receive) -> bytes:
+async def _received(receive: Receive, bytes_max: int) -> bytes:
     body, size = bytearray(), 0
-    while size <= READ_BYTES_MAX:
+    while size <= READ_TIMES_MAX * bytes_max:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         part: bytes = message.get("body", b"")
         size += len(part)
-        if size <= BODY_BYTES_MAX:
+        if size <= bytes_max:
             body += part
         if not message.get("more_body", False):
-            if size > BODY_BYTES_MAX:
-                raise BodyTooLarge
+            if size > bytes_max:
+                raise BodyTooLarge(bytes_max)
             return bytes(body)
-    raise BodyTooLarge(ENDED)  # it may never end
+    raise BodyTooLarge(bytes_max, ENDED)  # it may never end
 
 
 def require_json(headers: Headers) -> None:

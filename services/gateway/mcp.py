@@ -41,7 +41,7 @@ TOOLS_TTL_MS: Final = 60_000
 """How long a client may remember which tools its key has."""
 INSTRUCTIONS: Final = """\
 Memory for agents. Start a session, observe what happens, search for what is known,
-and read in full only what matters."""
+and read in full only what matters. Hand data to other tools through the clipboard."""
 
 Context = ServerRequestContext[Any, Any]
 

@@ -12,12 +12,21 @@ from google.protobuf.message import Message
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+from treering.options.v1 import options_pb2
 
 from libs.rpc.caller import Caller, Source
 from services.gateway import sse
-from services.gateway.bodies import JSON, read_body, require_accepted, require_json
+from services.gateway.bodies import (
+    BODY_BYTES_MAX,
+    JSON,
+    read_body,
+    require_accepted,
+    require_json,
+    room_for,
+)
 from services.gateway.calls import CALL_SECONDS, STREAM_SECONDS, Authenticate, Calls, visit, while_connected
 from services.gateway.catalog import WHOLE, Binding, Catalog, Method
+from services.gateway.options import said
 from services.gateway.paths import Found, Router
 from services.gateway.problems import NotServed
 from services.gateway.transcoding.query import Parameter, assign, parameters, read_query
@@ -36,6 +45,7 @@ class Endpoint:
     path: Mapping[str, Parameter]
     query: Mapping[str, Parameter]
     body: Reader | None
+    body_bytes_max: int
     write: Writer
 
     def request(self, values: Mapping[str, str], query: bytes, body: bytes) -> Message:
@@ -67,6 +77,7 @@ def endpoint(method: Method, binding: Binding) -> Endpoint:
         path={name: everything[name] for name in bound},
         query={} if binding.body == WHOLE else parameters(request, bound | {binding.body}),
         body=_body_reader(method, binding),
+        body_bytes_max=room_for(_value_bytes_max(request)) if binding.body else BODY_BYTES_MAX,
         write=writer(method.gives),
     )
 
@@ -90,7 +101,7 @@ class Rest:
         there, values = self._endpoint(request)
         who = replace(await self._authenticate(request.headers.getlist("authorization")), source=Source.SDK)
         require_accepted(request.headers, sse.MEDIA_TYPE if there.method.streams else JSON)
-        body = await read_body(request.headers, receive)
+        body = await read_body(request.headers, receive, there.body_bytes_max)
         if there.body and body:
             require_json(request.headers)
         message = there.request(values, scope["query_string"], body)
@@ -143,6 +154,11 @@ def _body_reader(method: Method, binding: Binding) -> Reader | None:
         return field.full_name in bound
 
     return reader(request, skip)
+
+
+def _value_bytes_max(request: Descriptor) -> int:
+    """Bytes of all long values of a request together."""
+    return sum(said(field.GetOptions(), options_pb2.value_bytes_max) or 0 for field in request.fields)
 
 
 def _raw_path(scope: Scope) -> str:

@@ -56,8 +56,8 @@ def split(premises: Premises, database: str, tmp_path_factory: pytest.TempPathFa
     early = memory.treering("serve", "memory")
     migrated = gateway.treering("migrate")
     try:
-        memory.open("memory", TREERING_GATEWAY_ADDRESS=gateway.grpc)
-        gateway.open("gateway", TREERING_MEMORY_ADDRESS=memory.grpc)
+        memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=gateway.grpc)
+        gateway.open("gateway", TREERING_MEMORY_ADDRESS=memory.grpc, TREERING_CLIPBOARD_ADDRESS=memory.grpc)
         yield Split(gateway, memory)
     finally:
         ended = gateway.close(), memory.close()
@@ -129,7 +129,7 @@ def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:
     split.memory.close()
     with split.gateway.rest() as rest:
         ready, stats = rest.get("/readyz"), rest.get("/v1/stats")
-        split.memory.open("memory", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
+        split.memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
         again = soon(lambda: rest.get("/v1/stats").status_code == 200)
 
     assert ready.status_code == 503

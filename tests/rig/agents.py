@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2_grpc
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
+from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
 
@@ -42,6 +43,7 @@ class Agent:
         self._channel = grpc.insecure_channel(address)
         shown = grpc.intercept_channel(self._channel, _Bearer(secret))
         self.memory = memory_rpc.MemoryServiceStub(shown)
+        self.clipboard = clipboard_rpc.ClipboardServiceStub(shown)
         self.access = access_rpc.AccessServiceStub(shown)
         self.health: Any = health_pb2_grpc.HealthStub(self._channel)
 

@@ -17,6 +17,7 @@ import httpx2
 import pytest
 from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
+from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
 from libs.data.home import write_once
@@ -76,6 +77,11 @@ class Caller:
     def memory(self) -> memory_rpc.MemoryServiceStub:
         """MemoryService."""
         return self.stub(memory_rpc.MemoryServiceStub)
+
+    @property
+    def clipboard(self) -> clipboard_rpc.ClipboardServiceStub:
+        """ClipboardService."""
+        return self.stub(clipboard_rpc.ClipboardServiceStub)
 
     @property
     def access(self) -> access_rpc.AccessServiceStub:
