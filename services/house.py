@@ -33,6 +33,7 @@ from libs.rpc.telemetry import Telemetry
 from libs.rpc.verification import VERIFY_SECONDS, Verifier
 from libs.settings import load, refuse_unknown
 from libs.site import Site
+from services.gateway.access.first_key import FILE_NAME as FIRST_KEY
 from services.roster import ROLES
 
 VERIFY_KEY = "/treering.access.v1.VerificationService/VerifyKey"
@@ -183,12 +184,7 @@ async def run(
         await migrate(dsn, master, roles)
     await prove(dsn, master, roles)
     async with opened(settings, env, dsn, roles):
-        log.info(
-            "house.open",
-            roles=list(roles),
-            grpc=_address(settings.host, settings.grpc_port),
-            http=f"http://{_address(settings.host, settings.http_port)}" if "gateway" in roles else None,
-        )
+        log.info("house.open", roles=list(roles), **_doors(settings, roles))
         async with asyncio.TaskGroup() as tasks:
             watch = tasks.create_task(_revived(embedded).run()) if embedded else None
             await stop.wait()
@@ -242,6 +238,15 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
         verify=Verifier(ask),
         remote=remote,
     )
+
+
+def _doors(settings: Settings, roles: Sequence[str]) -> dict[str, str]:
+    """Where to call, and where the first key is: what whoever starts the house wants to know."""
+    doors = {"grpc": _address(settings.host, settings.grpc_port)}
+    if "gateway" in roles:
+        doors["http"] = f"http://{_address(settings.host, settings.http_port)}"
+        doors["first_key"] = str(Path(settings.home) / FIRST_KEY)
+    return doors
 
 
 def _revived(embedded: EmbeddedPostgres) -> Loop:

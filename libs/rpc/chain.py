@@ -18,7 +18,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
 
@@ -29,7 +29,7 @@ from opentelemetry.trace import SpanKind
 
 from libs.errors import Denied, Problem, TimedOut, Unauthenticated
 from libs.rpc import problems
-from libs.rpc.caller import CONTEXT_KEY, Caller, Signer, Source, serving
+from libs.rpc.caller import CONTEXT_KEY, Caller, Signer, serving
 from libs.rpc.checking import Unreadable, check, tolerant
 from libs.rpc.methods import Method, method
 from libs.rpc.rates import Rates
@@ -63,7 +63,7 @@ class Verify(Protocol):
     """Turns ``Authorization`` headers into a caller."""
 
     async def __call__(self, authorization: Sequence[str]) -> Caller:
-        """The caller, or ``Unauthenticated``."""
+        """The caller, by gRPC, or ``Unauthenticated``."""
         ...
 
 
@@ -165,9 +165,7 @@ class Chain(grpc.aio.ServerInterceptor):
                 structlog.contextvars.clear_contextvars()
 
     async def _caller(self, call: Call) -> Caller:
-        who = self._signed(call) or replace(
-            await self._verify(call.texts("authorization")), source=Source.GRPC
-        )
+        who = self._signed(call) or await self._verify(call.texts("authorization"))
         if not who.may(call.method.scope):
             raise ScopeMissing(metadata={"scope": call.method.scope})
         return who
