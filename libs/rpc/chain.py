@@ -14,13 +14,11 @@ put around a method once, when it is first called, not rebuilt for each call.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
-from uuid import uuid4
 
 import grpc
 import structlog
@@ -33,6 +31,7 @@ from libs.rpc.caller import CONTEXT_KEY, Caller, Signer, serving
 from libs.rpc.checking import Unreadable, check, tolerant
 from libs.rpc.methods import Method, method
 from libs.rpc.rates import Rates
+from libs.rpc.request_id import request_id
 from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
 
 CALL_SECONDS = 30.0
@@ -41,7 +40,6 @@ CALL_SECONDS_MAX = 60.0
 CALL_SECONDS_MIN = 0.001
 """With less left nothing is begun. A deadline that had passed when it was sent arrives as up to this much."""
 NUMBERED: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -217,8 +215,7 @@ def _call(served: Method, context: Context) -> Call:
     for key, value in context.invocation_metadata() or ():
         metadata.setdefault(key, []).append(value)
     sent = metadata.get(problems.REQUEST_ID_KEY, [""])[0]
-    request_id = sent if isinstance(sent, str) and REQUEST_ID.fullmatch(sent) else uuid4().hex
-    return Call(served, context, request_id, metadata)
+    return Call(served, context, request_id(sent), metadata)
 
 
 def _code(context: Context) -> grpc.StatusCode:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
-from uuid import uuid4
 
 import structlog
 from opentelemetry.trace import Span, SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from libs.rpc.request_id import request_id
 from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
 from services.gateway.calls import VISIT, ClientGone, Visit
 from services.gateway.problems import CLIENT_GONE, INTERNAL, NotServed, told
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
-REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HEADER_BYTES_MAX: Final = 16 * 1024
 """What all headers of a request may have together, as for gRPC."""
 VERBS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -44,7 +42,7 @@ class Door:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        seen = scope[VISIT] = Visit(_request_id(headers))
+        seen = scope[VISIT] = Visit(request_id(headers.get(REQUEST_ID_HEADER)))
         answer = Answer(send, seen.request_id)
         verb = scope["method"] if scope["method"] in VERBS else OTHER_VERB
         with self._seen(verb, seen, answer, headers.get(TRACEPARENT)):
@@ -110,8 +108,3 @@ def _admit(headers: Headers) -> None:
 def _mark(span: Span, verb: str, seen: Visit, answer: Answer) -> None:
     span.update_name(f"{verb} {seen.route}")
     span.set_attribute("http.response.status_code", answer.status)
-
-
-def _request_id(headers: Headers) -> str:
-    sent = headers.get(REQUEST_ID_HEADER, "")
-    return sent if REQUEST_ID.fullmatch(sent) else uuid4().hex
