@@ -25,11 +25,11 @@ from libs.data.master_key import load_master_key
 from libs.data.postgres import connect
 from libs.language import providers
 from libs.language.tokens import TokenCounter
-from services.memory.memories.find import Finder
-from services.memory.memories.layers import Found
 from services.memory.memories.pending_store import PendingStore
-from services.memory.memories.query import Filters, Query
-from services.memory.memories.search_store import Choose, Look, SearchStore, Settle
+from services.memory.search.find import Finder
+from services.memory.search.layers import Found
+from services.memory.search.query import Filters, Query
+from services.memory.search.store import Choose, Look, SearchStore, Settle
 from services.memory.service import SCHEMA
 
 PROFILES = 10

@@ -21,14 +21,14 @@ from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
 from services.memory.memories.embed_pending import embed_pending
-from services.memory.memories.find import Finder
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
-from services.memory.memories.search_store import SearchStore
 from services.memory.memories.servicer import MemoryServicer
-from services.memory.memories.sessions_store import SessionStore
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.search.find import Finder
+from services.memory.search.store import SearchStore
+from services.memory.sessions.store import SessionStore
 
 SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
 NAME = "treering.memory.v1.MemoryService"

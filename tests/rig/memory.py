@@ -21,9 +21,9 @@ from services.memory.memories.observations import Raw
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.rings import Type
-from services.memory.memories.sessions_store import SessionStore
 from services.memory.memories.store import Store
 from services.memory.service import SCHEMA
+from services.memory.sessions.store import SessionStore
 from tests.rig.postgres import MASTER, Cluster
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)

@@ -16,16 +16,16 @@ from libs.language.tokens import TokenCounter
 from services.memory.memories.embed_pending import embed_pending
 from services.memory.memories.memory import MemoryNotFound
 from services.memory.memories.observations import KeyReused
-from services.memory.memories.reports import EMPTY, Noted, Told, Totals, ZReportNotReady, summarise
 from services.memory.memories.rings import Outcome, Ring, Type
-from services.memory.memories.sessions import SessionClosed, SessionNotFound, SessionState
 from services.memory.memories.touches import Touches
 from services.memory.service import SCHEMA
+from services.memory.sessions.reports import EMPTY, Noted, Told, Totals, ZReportNotReady, summarise
+from services.memory.sessions.session import SessionClosed, SessionNotFound, SessionState
 from tests.rig.memory import Memories, a_raw, memories_in
 from tests.rig.postgres import Cluster
 
 CANARY = "Quetzalcoatlus"
-SQL_FILES = ("queries.sql", "search.sql")
+PACKAGES = ("services.memory.memories", "services.memory.search", "services.memory.sessions")
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,12 @@ def told(noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
     return summarise(noted, totals), 1
 
 
-@pytest.mark.parametrize("filename", SQL_FILES)
-async def test_every_query_prepares(room: Memories, filename: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+async def test_every_query_prepares(room: Memories, package: str) -> None:
     """Postgres accepts the names and types of each query, as the role that will run it."""
     async with migrations.owner(room.dsn) as connection:
         await connection.execute(f"SET ROLE {SCHEMA.role}")
-        for name, query in sql.load("services.memory.memories", filename):
+        for name, query in sql.load(package):
             await connection.execute(f"PREPARE {name} AS {query.rstrip(';')}")
 
 

@@ -1,5 +1,4 @@
-"""Sessions, the observations made in them, and how these are found and read again.
+"""What was observed, and how it is kept and read.
 
-The same content in one session is kept once; a session has at most one Z-report; a read shows no more text
-than was asked for.
+The same content in one session is kept once; a read shows no more text than was asked for.
 """

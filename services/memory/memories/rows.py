@@ -15,9 +15,7 @@ from services.memory.memories.drafts import Draft
 from services.memory.memories.memory import Memory, Neighbor, Texts
 from services.memory.memories.metadata import Metadata, canonical
 from services.memory.memories.observations import Labels, Observation
-from services.memory.memories.reports import Noted, Told, ToolUse, Totals, ZReport
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
-from services.memory.memories.sessions import Session, SessionState
 
 FIRST_VERSION = 1
 TF_MAX = 32_767
@@ -86,7 +84,7 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         source=row["source"],
         texts=texts_of(keys, row),
         labels=labels_of(keys, row),
-        metadata=_metadata(keys, row),
+        metadata=metadata_of(keys, row),
         successes=row["successes"],
         failures=row["failures"],
         reinforcement_count=row["reinforcement_count"],
@@ -140,78 +138,6 @@ def neighbor_of(keys: ProfileKeys, row: Row) -> Neighbor:
     return Neighbor(row["id"], essence_of(keys, row), row["position"], row["occurred_at"])
 
 
-def noted_of(keys: ProfileKeys, row: Row) -> Noted:
-    """What a Z-report reads of a memory."""
-    return Noted(
-        type=Type(row["type"]),
-        outcome=Outcome(row["outcome"]),
-        text=essence_of(keys, row),
-        tool=_metadata(keys, row).tool,
-        observed=1 + row["reinforcement_count"],
-        successes=row["successes"],
-        failures=row["failures"],
-    )
-
-
-def session_of(keys: ProfileKeys, row: Row) -> Session:
-    """A row of ``memory.session``."""
-
-    def opened(column: str) -> str:
-        sealed: bytes | None = row[f"{column}_sealed"]
-        return (
-            ""
-            if sealed is None
-            else keys.open(f"session.{column}", row["id"], FIRST_VERSION, sealed).decode()
-        )
-
-    return Session(
-        id=row["id"],
-        name=opened("name"),
-        agent=opened("agent"),
-        state=SessionState(row["state"]),
-        observation_count=row["observation_count"],
-        total_tokens=row["total_tokens"],
-        started_at=row["started_at"],
-        active_at=row["active_at"],
-        ended_at=row["ended_at"],
-    )
-
-
-def seal_session(keys: ProfileKeys, column: str, session_id: UUID, text: str) -> bytes:
-    """A name for its place in ``memory.session``."""
-    return keys.seal(f"session.{column}", session_id, FIRST_VERSION, text.encode())
-
-
-def seal_report(keys: ProfileKeys, report: ZReport) -> bytes:
-    """The words and numbers of a report."""
-    told, totals = report.told, report.totals
-    body = orjson.dumps(
-        {
-            "summary": told.summary,
-            "summary_tokens": report.summary_tokens,
-            "key_observations": told.key_observations,
-            "decisions": told.decisions,
-            "tools": [(use.name, use.uses, use.successes, use.failures) for use in told.tools],
-            "totals": (totals.observations, totals.successes, totals.failures),
-        }
-    )
-    return keys.seal("z_report.body", report.session_id, FIRST_VERSION, body)
-
-
-def report_of(keys: ProfileKeys, row: Row) -> ZReport:
-    """A row of ``memory.z_report``."""
-    body = orjson.loads(keys.open("z_report.body", row["session_id"], FIRST_VERSION, row["body_sealed"]))
-    told = Told(
-        summary=body["summary"],
-        key_observations=tuple(body["key_observations"]),
-        decisions=tuple(body["decisions"]),
-        tools=tuple(ToolUse(*use) for use in body["tools"]),
-    )
-    return ZReport(
-        row["session_id"], row["created_at"], told, Totals(*body["totals"]), body["summary_tokens"]
-    )
-
-
 def _seal(keys: ProfileKeys, column: str, row: UUID, text: str | None) -> bytes | None:
     return None if text is None else keys.seal(f"memory.{column}", row, FIRST_VERSION, text.encode())
 
@@ -229,7 +155,8 @@ def _metadata_text(observation: Observation) -> str | None:
     return canonical(observation.metadata.fields) if observation.metadata else None
 
 
-def _metadata(keys: ProfileKeys, row: Row) -> Metadata:
+def metadata_of(keys: ProfileKeys, row: Row) -> Metadata:
+    """What was said beside the text."""
     text = _open(keys, "metadata", row)
     return Metadata(orjson.loads(text)) if text else Metadata()
 

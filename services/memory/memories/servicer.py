@@ -18,18 +18,18 @@ from libs.messages import fitting, to_id
 from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
 from services.memory.memories import wire
-from services.memory.memories.find import Finder
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
 from services.memory.memories.observe import Observer
-from services.memory.memories.query import clean_query
-from services.memory.memories.reports import Noted, Told, Totals, summarise
 from services.memory.memories.rings import Ring
-from services.memory.memories.sessions import SessionState
-from services.memory.memories.sessions_store import SessionStore
-from services.memory.memories.sessions_wire import of_report, of_session
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.search.find import Finder
+from services.memory.search.query import clean_query
+from services.memory.sessions.reports import Noted, Told, Totals, summarise
+from services.memory.sessions.session import SessionState
+from services.memory.sessions.store import SessionStore
+from services.memory.sessions.wire import of_report, of_session
 
 NEIGHBORS = 2
 """On each side, where the request does not say."""

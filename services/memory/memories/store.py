@@ -15,7 +15,8 @@ from services.memory.memories.drafts import Batch
 from services.memory.memories.memory import Kept, Memory, MemoryDeleted, MemoryNotFound, Neighbor, Stats
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Ring, Stage
-from services.memory.memories.sessions import Session, SessionClosed, SessionNotFound
+from services.memory.sessions.rows import session_of
+from services.memory.sessions.session import Session, SessionClosed, SessionNotFound
 
 PACKAGE = "services.memory.memories"
 IDEMPOTENCY_KEPT = timedelta(hours=24)
@@ -113,7 +114,7 @@ class Store:
             )
         return (
             [rows.memory_of(keys, row) for row in found],
-            {row["id"]: rows.session_of(keys, row) for row in sessions},
+            {row["id"]: session_of(keys, row) for row in sessions},
             _grouped(keys, beside),
             _grouped(keys, related),
         )

@@ -13,14 +13,14 @@ from treering.memory.v1 import memory_service_pb2 as pb
 
 from libs.errors import invalid
 from libs.messages import MESSAGE_BYTES_MAX, of_time, to_id, to_time
-from services.memory.memories.layers import Found, Hit
 from services.memory.memories.memory import Kept, Memory, Neighbor, Stats
 from services.memory.memories.metadata import Json
 from services.memory.memories.observations import Raw
-from services.memory.memories.query import LIMIT, Filters, Query
 from services.memory.memories.rings import Outcome, Ring, Type, success_score
-from services.memory.memories.sessions import Session
-from services.memory.memories.sessions_wire import counted, of_session
+from services.memory.search.layers import Found, Hit
+from services.memory.search.query import LIMIT, Filters, Query
+from services.memory.sessions.session import Session
+from services.memory.sessions.wire import counted, of_session
 
 
 def to_raw(message: pb.ObserveRequest | pb.Observation, path: str = "") -> Raw:

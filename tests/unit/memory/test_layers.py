@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from libs.language.tokens import TokenCounter
-from services.memory.memories.layers import FRAME_TOKENS, HITS_BYTES_MAX, TEXT_TOKENS_MAX, Hit, within
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.search.layers import FRAME_TOKENS, HITS_BYTES_MAX, TEXT_TOKENS_MAX, Hit, within
 
 
 @pytest.fixture(scope="module")

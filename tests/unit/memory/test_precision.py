@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from services.memory.memories.precision import clear, current
-from services.memory.memories.ranking import Candidate, Ranked, Scope
+from services.memory.search.precision import clear, current
+from services.memory.search.ranking import Candidate, Ranked, Scope
 from tests.unit.memory.test_ranking import MIA, NOW, PLAIN, TOM
 
 SCOPE = Scope(usual_cosine=0.1, weights=[4.0, 2.0, 6.0], degraded=False)

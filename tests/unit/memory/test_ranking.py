@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.memory.memories.ranking import EXACT_MIN, Candidate, Scope, coverage, rank
 from services.memory.memories.rings import Ring
+from services.memory.search.ranking import EXACT_MIN, Candidate, Scope, coverage, rank
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SESSION = UUID(int=7)

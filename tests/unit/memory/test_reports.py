@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.memory.memories.reports import (
+from services.memory.memories.rings import Outcome, Type
+from services.memory.sessions.reports import (
     DECISIONS_MAX,
     EMPTY,
     KEY_OBSERVATIONS_MAX,
@@ -23,7 +24,6 @@ from services.memory.memories.reports import (
     ZReport,
     summarise,
 )
-from services.memory.memories.rings import Outcome, Type
 
 
 def noted(

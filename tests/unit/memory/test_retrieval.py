@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from libs.language.lexemes import Lexer
-from services.memory.memories.retrieval import asked, pointing
+from services.memory.search.retrieval import asked, pointing
 
 KNOWN = {
     "caroline": {b"c"},

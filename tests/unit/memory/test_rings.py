@@ -6,7 +6,7 @@ import pytest
 from treering.memory.v1 import memory_pb2, session_pb2
 
 from services.memory.memories.rings import Outcome, Ring, Stage, Type, may_promote, success_score
-from services.memory.memories.sessions import SessionState
+from services.memory.sessions.session import SessionState
 
 
 def test_without_a_record_there_is_no_score() -> None:

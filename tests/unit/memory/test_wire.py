@@ -17,8 +17,8 @@ from services.memory.memories.memory import Kept, Memory, Texts
 from services.memory.memories.metadata import Metadata
 from services.memory.memories.observations import Labels
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
-from services.memory.memories.sessions import Session, SessionState
 from services.memory.memories.wire import of_batch, of_memory, of_timeline, to_ids, to_json
+from services.memory.sessions.session import Session, SessionState
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 MESSAGE_BYTES = 4 * 1024 * 1024

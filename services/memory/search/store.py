@@ -12,13 +12,13 @@ from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from libs.language.embeddings import Vector
 from services.memory.memories import rows
-from services.memory.memories.layers import Found, Hit
-from services.memory.memories.precision import Kinship
-from services.memory.memories.query import Filters
-from services.memory.memories.ranking import Candidate, Ranked, Scope
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.search.layers import Found, Hit
+from services.memory.search.precision import Kinship
+from services.memory.search.query import Filters
+from services.memory.search.ranking import Candidate, Ranked, Scope
 
-PACKAGE = "services.memory.memories"
+PACKAGE = "services.memory.search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,13 @@ class SearchStore:
         self._database = database
         self._keyring = keyring
         self._queries = sql.load(PACKAGE)
-        self._search = sql.load(PACKAGE, "search.sql")
 
     async def called(self, profile: UUID, names: Iterable[str]) -> Mapping[str, set[bytes]]:
         """Those of some folded names by which the profile knows somebody, each with the actors called so."""
         keys = await self._keyring.of(profile)
         by_mac = {keys.blind("actor", name): name for name in names}
         async with self._database.as_profile(profile) as connection:
-            found = await connection.fetch(self._search.names, profile, list(by_mac))
+            found = await connection.fetch(self._queries.names, profile, list(by_mac))
         known: dict[str, set[bytes]] = {}
         for row in found:
             known.setdefault(by_mac[row["mac"]], set()).add(row["actor_mac"])
@@ -70,13 +69,13 @@ class SearchStore:
         keys = await self._keyring.of(profile)
         arguments = _arguments(keys, look)
         async with self._database.as_profile(profile) as connection:
-            drawn = await connection.fetch(self._search.search, profile, *arguments)
+            drawn = await connection.fetch(self._queries.search, profile, *arguments)
             if not drawn:
                 return Found([], look.vector is None)
             scope = Scope(drawn[0]["usual_cosine"], drawn[0]["idfs"], drawn[0]["degraded"])
             best = choose([_candidate(row) for row in drawn], scope)
             if settle is not None and len(best) > 1:
-                pairs = await connection.fetch(self._search.kinship, profile, [one.id for one in best])
+                pairs = await connection.fetch(self._queries.kinship, profile, [one.id for one in best])
                 kinship = {frozenset((pair["one"], pair["other"])): pair["cosine"] for pair in pairs}
                 best = settle(best, scope, kinship)
             texts = await connection.fetch(self._queries.layer_one, profile, [one.id for one in best])

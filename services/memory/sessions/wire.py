@@ -7,8 +7,8 @@ from typing import cast
 from treering.memory.v1 import session_pb2
 
 from libs.messages import of_time
-from services.memory.memories.reports import ZReport
-from services.memory.memories.sessions import Session
+from services.memory.sessions.reports import ZReport
+from services.memory.sessions.session import Session
 
 UINT32_MAX = 2**32 - 1
 

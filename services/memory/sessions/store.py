@@ -10,11 +10,12 @@ from libs.data import sql
 from libs.data.keyring import Keyring
 from libs.data.postgres import Connection, Database, Row
 from libs.errors import Unavailable
-from services.memory.memories import rows
-from services.memory.memories.reports import Noted, Told, Totals, ZReport, ZReportNotReady
-from services.memory.memories.sessions import Session, SessionNotFound, SessionState
+from services.memory.memories.rows import blind_id
+from services.memory.sessions import rows
+from services.memory.sessions.reports import Noted, Told, Totals, ZReport, ZReportNotReady
+from services.memory.sessions.session import Session, SessionNotFound, SessionState
 
-PACKAGE = "services.memory.memories"
+PACKAGE = "services.memory.sessions"
 NOTES_MAX = 500
 """Memories that a report reads; of a longer session the latest."""
 
@@ -39,9 +40,9 @@ class SessionStore:
             self._queries.start_session,
             profile,
             session_id,
-            rows.blind_id(keys, "session", name),
+            blind_id(keys, "session", name),
             rows.seal_session(keys, "name", session_id, name),
-            rows.blind_id(keys, "agent", agent) if agent else None,
+            blind_id(keys, "agent", agent) if agent else None,
             rows.seal_session(keys, "agent", session_id, agent) if agent else None,
             now,
         )
@@ -94,7 +95,7 @@ class SessionStore:
                     started_at,
                     last_id,
                     limit,
-                    rows.blind_id(keys, "agent", agent),
+                    blind_id(keys, "agent", agent),
                 )
             else:
                 found = await connection.fetch(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from services.memory.memories.ranking import Candidate, Ranked, Scope, coverage, relevance
+from services.memory.search.ranking import Candidate, Ranked, Scope, coverage, relevance
 
 WORDS = 0.4
 """What the share of the query's words that a memory has counts beside the cosine."""

@@ -10,13 +10,13 @@ from libs.errors import Unavailable
 from libs.language.embeddings import RoutedEmbedder, Vector
 from libs.language.lexemes import Lexer, phrases
 from libs.language.tokens import TokenCounter
-from services.memory.memories.layers import Found, Hit, within
 from services.memory.memories.pending_store import PendingStore
-from services.memory.memories.precision import clear, current
-from services.memory.memories.query import Query
-from services.memory.memories.ranking import CANDIDATES, USERS, Candidate, Ranked, Scope, rank
-from services.memory.memories.retrieval import asked, pointing
-from services.memory.memories.search_store import Look, SearchStore
+from services.memory.search.layers import Found, Hit, within
+from services.memory.search.precision import clear, current
+from services.memory.search.query import Query
+from services.memory.search.ranking import CANDIDATES, USERS, Candidate, Ranked, Scope, rank
+from services.memory.search.retrieval import asked, pointing
+from services.memory.search.store import Look, SearchStore
 
 
 class Finder:

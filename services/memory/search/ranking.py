@@ -1,6 +1,6 @@
 """Search: how well each candidate answers a query.
 
-The features come from one query of ``search.sql``; here they become one number. The constants
+The features come from the query ``search``; here they become one number. The constants
 were measured with `bench locomo`, and hold for short turns and long messages alike.
 """
 

@@ -129,3 +129,9 @@ SELECT a.id AS one, b.id AS other, -(a.embedding <#> b.embedding) AS cosine
 FROM memory.memory a JOIN memory.memory b ON b.profile_id = a.profile_id AND b.id > a.id
 WHERE a.profile_id = $1 AND a.id = ANY ($2::uuid[]) AND b.id = ANY ($2::uuid[])
     AND a.embedding_model = b.embedding_model;
+
+-- name: layer_one
+-- What a search shows of its hits.
+SELECT id, version, session_id, ring, stage, type, outcome, occurred_at, content_tokens, summary_tokens,
+       essence_tokens, content_sealed, summary_sealed, essence_sealed, labels_sealed
+FROM memory.outline WHERE profile_id = $1 AND id = ANY ($2::uuid[]);

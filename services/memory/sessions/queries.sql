@@ -1,0 +1,64 @@
+-- name: start_session
+SELECT * FROM memory.start_session($1, $2, $3, $4, $5, $6, $7);
+
+-- name: lock_session
+-- Whoever ends a session or observes in it takes this row first.
+SELECT * FROM memory.session WHERE profile_id = $1 AND id = $2 FOR UPDATE;
+
+-- name: session
+SELECT * FROM memory.session WHERE profile_id = $1 AND id = $2;
+
+-- name: sessions
+-- The newest first, after a position if one is given.
+SELECT * FROM memory.session
+WHERE profile_id = $1
+    AND ($2::smallint IS NULL OR state = $2)
+    AND (started_at, id) < (
+        coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+ORDER BY started_at DESC, id DESC
+LIMIT $5;
+
+-- name: sessions_of_agent
+SELECT * FROM memory.session
+WHERE profile_id = $1
+    AND agent_mac = $6
+    AND ($2::smallint IS NULL OR state = $2)
+    AND (started_at, id) < (
+        coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+ORDER BY started_at DESC, id DESC
+LIMIT $5;
+
+-- name: session_totals
+-- Every observation counts, also where several became one memory.
+SELECT coalesce(sum(1 + reinforcement_count), 0)::bigint AS observations,
+       coalesce(sum(successes), 0)::bigint AS successes,
+       coalesce(sum(failures), 0)::bigint AS failures
+FROM memory.memory WHERE profile_id = $1 AND session_id = $2;
+
+-- name: session_notes
+-- The latest of a session, as far as its report reads them.
+SELECT id, version, type, outcome, reinforcement_count, successes, failures, essence_sealed,
+       CASE WHEN essence_sealed IS NULL THEN summary_sealed END AS summary_sealed,
+       CASE WHEN essence_sealed IS NULL AND summary_sealed IS NULL THEN content_sealed END AS content_sealed,
+       CASE WHEN type <= 2 THEN metadata_sealed END AS metadata_sealed
+FROM memory.memory WHERE profile_id = $1 AND session_id = $2
+ORDER BY position DESC LIMIT $3;
+
+-- name: end_session
+UPDATE memory.session SET state = 2, ended_at = $3, active_at = greatest(active_at, $3)
+WHERE profile_id = $1 AND id = $2
+RETURNING *;
+
+-- name: add_report
+INSERT INTO memory.z_report (profile_id, session_id, created_at, body_sealed) VALUES ($1, $2, $3, $4);
+
+-- name: report
+SELECT * FROM memory.z_report WHERE profile_id = $1 AND session_id = $2;
+
+-- name: reports
+SELECT * FROM memory.z_report
+WHERE profile_id = $1
+    AND (created_at, session_id) < (
+        coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+ORDER BY created_at DESC, session_id DESC
+LIMIT $4;
