@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import grpc
 import structlog
@@ -102,17 +103,36 @@ async def _answers(service: Service) -> bool:
     return True
 
 
+class _ByName:
+    """A server, as generated code registers methods with it: found by name when they are called.
+
+    That code also registers each method by itself. grpc.aio then waits for a call of every one of them
+    anew after each call, so that all calls pay for all methods: 0.1 ms of processor time with 80 (measured).
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
+        """Serve the methods of a service."""
+        self._server.add_generic_rpc_handlers(handlers)
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, object]) -> None:
+        """Nothing more is needed."""
+
+
 @asynccontextmanager
 async def serve(
     address: str, services: Sequence[Service], chain: Chain, telemetry: Telemetry
 ) -> AsyncGenerator[None]:
     """Serve while the block runs; then finish what is under way, for ten seconds at most."""
     server = grpc.aio.server(interceptors=(chain,), options=OPTIONS, maximum_concurrent_rpcs=CALLS_MAX)
+    by_name = cast(grpc.aio.Server, _ByName(server))
     for service in services:
-        service.register(server)
+        service.register(by_name)
     watched = Health(services, telemetry)
-    health_pb2_grpc.add_HealthServicer_to_server(watched.servicer, server)
-    _reflect(server, [service.name for service in services if not service.internal])
+    health_pb2_grpc.add_HealthServicer_to_server(watched.servicer, by_name)
+    _reflect(by_name, [service.name for service in services if not service.internal])
     try:
         server.add_insecure_port(address)
     except RuntimeError:
@@ -144,9 +164,6 @@ def _reflect(server: grpc.aio.Server, names: list[str]) -> None:
         servicer.ServerReflectionInfo,
         request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
         response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
-    )
-    server.add_registered_method_handlers(  # pyright: ignore[reportAttributeAccessIssue]
-        REFLECTION_V1, {"ServerReflectionInfo": handler}
     )
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler(REFLECTION_V1, {"ServerReflectionInfo": handler}),)
