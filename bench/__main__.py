@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from bench import discretion, ingest, locomo, overhead, precision, scale
+from bench import discretion, ingest, locomo, overhead, precision, scale, writes
 from bench.house import House, house
 from bench.people import person
 
@@ -49,6 +49,11 @@ def measure_overhead(_: argparse.Namespace) -> Page:
     return in_house(as_person(overhead.run))
 
 
+def measure_writes(_: argparse.Namespace) -> Page:
+    """What writes ask of Postgres."""
+    return in_house(as_person(writes.run), counted=True)
+
+
 def measure_discretion(_: argparse.Namespace) -> Page:
     """Whether time tells another's id from nobody's."""
 
@@ -62,7 +67,7 @@ def measure_discretion(_: argparse.Namespace) -> Page:
 def measure_ingest(_: argparse.Namespace) -> Page:
     """Observations a second, with the local embedder and without any."""
     with_embedder = in_house(as_person(lambda home, one: ingest.run(home, one, "with", 400, 10)))
-    without = in_house(as_person(lambda home, one: ingest.run(home, one, "without", 1000, 30)), **AWAY)
+    without = in_house(as_person(lambda home, one: ingest.run(home, one, "without", 1000, 30)), settings=AWAY)
     return {"with embedder": with_embedder, "without embedder": without}
 
 
@@ -92,9 +97,14 @@ def measure_locomo(arguments: argparse.Namespace) -> Page | None:
     return in_house(ask)
 
 
-def in_house(measure: Callable[[House], Awaitable[Page]], **settings: str) -> Page:
+def in_house(
+    measure: Callable[[House], Awaitable[Page]],
+    *,
+    settings: Mapping[str, str] | None = None,
+    counted: bool = False,
+) -> Page:
     """Measure in a house of its own."""
-    with house(**settings) as home:
+    with house(settings or {}, counted=counted) as home:
         return uvloop.run(_awaited(measure, home))
 
 
@@ -126,6 +136,7 @@ async def _awaited(measure: Callable[[House], Awaitable[Page]], home: House) -> 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "overhead": measure_overhead,
+    "writes": measure_writes,
     "discretion": measure_discretion,
     "ingest": measure_ingest,
     "search": measure_search,

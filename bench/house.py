@@ -13,10 +13,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.trips import Relay, relayed
 from libs.data.embedded import EmbeddedPostgres
 
 PASSABLE = 0o711
@@ -35,6 +36,8 @@ class House:
     dsn: str
     pid: int
     home: Path
+    relay: Relay | None
+    """What counts its round trips to the database, where that was asked for."""
 
     def cpu_seconds(self) -> float:
         """Processor time that the house has used."""
@@ -51,26 +54,28 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextmanager
-def house(**settings: str) -> Generator[House]:
-    """Start a house with these settings, and remove everything afterwards."""
+def house(settings: Mapping[str, str], *, counted: bool = False) -> Generator[House]:
+    """Start a house with these settings, and remove everything afterwards.
+
+    ``counted``: its database is behind a relay, which costs time.
+    """
     home = Path(tempfile.mkdtemp(prefix="treering-bench-"))
     home.chmod(PASSABLE)
     try:
-        with (
-            EmbeddedPostgres(home / "database") as postgres,
-            _process(home, postgres.dsn, settings) as running,
-        ):
-            yield running
+        with ExitStack() as stack:
+            postgres = stack.enter_context(EmbeddedPostgres(home / "database"))
+            relay = stack.enter_context(relayed(postgres.dsn)) if counted else None
+            yield stack.enter_context(_process(home, postgres.dsn, relay, settings))
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager
-def _process(home: Path, dsn: str, settings: Mapping[str, str]) -> Generator[House]:
+def _process(home: Path, dsn: str, relay: Relay | None, settings: Mapping[str, str]) -> Generator[House]:
     ports = {name: free_port() for name in ("grpc", "http")}
     env = {name: value for name, value in os.environ.items() if not name.startswith("TREERING_")} | {
         "TREERING_HOME": str(home),
-        "TREERING_DATABASE_URL": dsn,
+        "TREERING_DATABASE_URL": relay.dsn if relay else dsn,
         "TREERING_GRPC_PORT": str(ports["grpc"]),
         "TREERING_HTTP_PORT": str(ports["http"]),
         "TREERING_LOG_FORMAT": "json",
@@ -90,6 +95,7 @@ def _process(home: Path, dsn: str, settings: Mapping[str, str]) -> Generator[Hou
                 dsn=dsn,
                 pid=process.pid,
                 home=home,
+                relay=relay,
             )
         finally:
             process.send_signal(signal.SIGTERM)
