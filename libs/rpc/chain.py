@@ -2,10 +2,10 @@
 
 1. seen      span, log line and counters; outermost, so that they know the final code
 2. problems  a ``Problem`` becomes a status; anything else is a fault of ours, and is told as nothing more
-3. deadline  nothing runs for longer than its caller waits, or than a minute
+3. deadline  nothing runs for longer than its caller waits, or than its method may take
 4. caller    whose call it is, and whether the key's scopes allow the method
 5. rate      how often that key may call
-6. checking  the request keeps the rules of its proto
+6. checking  the request keeps the rules of its proto, and so does each message of a stream
 
 ``problems`` encloses all that may raise one, so a bad key and a bad field are answered alike. The chain is
 put around a method once, when it is first called, not rebuilt for each call.
@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -28,17 +28,16 @@ from opentelemetry.trace import SpanKind
 from libs.errors import Denied, Problem, TimedOut, Unauthenticated
 from libs.rpc import problems
 from libs.rpc.caller import CONTEXT_KEY, Caller, Signer, serving
-from libs.rpc.checking import Unreadable, check, tolerant
+from libs.rpc.checking import check, check_each, tolerant
 from libs.rpc.methods import Method, method
 from libs.rpc.rates import Rates
 from libs.rpc.request_id import request_id
 from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
 
-CALL_SECONDS = 30.0
-"""How long a call without a deadline of its own may take."""
-CALL_SECONDS_MAX = 60.0
 CALL_SECONDS_MIN = 0.001
 """With less left nothing is begun. A deadline that had passed when it was sent arrives as up to this much."""
+PARTING_SECONDS = 1.0
+"""A write to a caller who has just gone fails, a moment before grpc cancels the call. Else it is a fault."""
 NUMBERED: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -100,40 +99,60 @@ class Chain(grpc.aio.ServerInterceptor):
         if known := self._handlers.get(path):
             return known
         handler = await continuation(handler_call_details)
-        if handler is None or handler.request_streaming:  # unknown, or reflection
+        if handler is None:  # unknown
             return handler
         served = method(path)
-        if handler.response_streaming and not served.scope:  # watching health has no end
+        if handler.response_streaming and not served.scope:  # watching health, and reflection, have no end
             return handler
         # Only methods that exist are kept, so that callers cannot make this grow.
         self._handlers[path] = self._around(handler, served)
         return self._handlers[path]
 
     def _around(self, handler: Handler, served: Method) -> Handler:
-        deserialize = tolerant(cast(Callable[[bytes], Message], handler.request_deserializer))
-        serialize = handler.response_serializer
+        read = tolerant(cast(Callable[[bytes], Message], handler.request_deserializer))
+        write = handler.response_serializer
+        checked = check_each if handler.request_streaming else check
         if handler.response_streaming:
-            behavior = cast(Callable[[Message, Context], AsyncIterator[Message]], handler.unary_stream)
+            streams = self._streaming(handler.stream_stream or handler.unary_stream, served, checked)
+            if handler.request_streaming:
+                return grpc.stream_stream_rpc_method_handler(streams, read, write)
+            return grpc.unary_stream_rpc_method_handler(streams, read, write)
+        answers = self._answering(handler.stream_unary or handler.unary_unary, served, checked)
+        if handler.request_streaming:
+            return grpc.stream_unary_rpc_method_handler(answers, read, write)
+        return grpc.unary_unary_rpc_method_handler(answers, read, write)
 
-            async def stream(request: Message | Unreadable, context: Context) -> AsyncIterator[Message]:
-                async with self._links(_call(served, context)):
-                    async for response in behavior(check(request), context):
-                        yield response
+    def _answering(self, behavior: Any, served: Method, checked: Callable[[Any], Any]) -> Any:
+        """Around a method that gives one answer."""
 
-            return grpc.unary_stream_rpc_method_handler(stream, deserialize, serialize)
-        answer = cast(Callable[[Message, Context], Awaitable[Message]], handler.unary_unary)
-
-        async def unary(request: Message | Unreadable, context: Context) -> Message:
+        async def answer(request: Any, context: Context) -> Message:
             async with self._links(_call(served, context)):
-                return await answer(check(request), context)
+                return await behavior(checked(request), context)
             raise AssertionError  # a link that swallows an error has aborted the call
 
-        return grpc.unary_unary_rpc_method_handler(unary, deserialize, serialize)
+        return answer
+
+    def _streaming(self, behavior: Any, served: Method, checked: Callable[[Any], Any]) -> Any:
+        """Around a method that answers with a stream.
+
+        It writes the answers itself. Were it a generator, grpc would leave it to the collector when a caller
+        goes away, and its links would end some time later, in another task.
+        """
+
+        async def stream(request: Any, context: Context) -> None:
+            async with (
+                self._links(_call(served, context)),
+                aclosing(behavior(checked(request), context)) as responses,
+            ):
+                async for response in responses:
+                    await _write(context, response)
+
+        return stream
 
     @asynccontextmanager
     async def _links(self, call: Call) -> AsyncGenerator[None]:
         with self._seen(call):
-            async with _problems(call), _deadline(call):
+            async with _problems(call), _timeout(call):
                 if not call.method.scope:
                     yield
                     return
@@ -150,11 +169,15 @@ class Chain(grpc.aio.ServerInterceptor):
         traceparent = next(iter(call.texts(TRACEPARENT)), None)
         with self._telemetry.span(name, SpanKind.SERVER, traceparent) as span:
             structlog.contextvars.bind_contextvars(request_id=call.request_id, trace_id=trace_id(span))
+            code = None
             try:
                 yield
+            except asyncio.CancelledError:
+                code = grpc.StatusCode.CANCELLED
+                raise
             finally:
                 seconds = time.perf_counter() - started
-                code = _code(call.context)
+                code = code or _code(call.context)
                 span.set_attribute("rpc.grpc.status_code", problems.NUMBERS[code])
                 self._telemetry.calls.labels(name, code.name).inc()
                 self._telemetry.seconds.labels(name).observe(seconds)
@@ -202,9 +225,18 @@ async def _problems(call: Call) -> AsyncGenerator[None]:
     await call.context.abort(refused.code, refused.message, refused.trailers)
 
 
-def _deadline(call: Call) -> asyncio.Timeout:
+async def _write(context: Context, response: Message) -> None:
+    try:
+        await context.write(response)
+    except grpc.aio.InternalError:
+        await asyncio.sleep(PARTING_SECONDS)
+        raise
+
+
+def _timeout(call: Call) -> asyncio.Timeout:
     remaining = cast(float | None, call.context.time_remaining())
-    seconds = CALL_SECONDS if remaining is None else min(remaining, CALL_SECONDS_MAX)
+    deadline = call.method.deadline
+    seconds = deadline.usual if remaining is None else min(remaining, deadline.latest)
     if seconds < CALL_SECONDS_MIN:
         raise TimedOut
     return asyncio.timeout(seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from operator import methodcaller
 from typing import Any, cast
 
@@ -83,12 +83,16 @@ class Remote:
         caller: Caller,
         request_id: str,
         timeout: float,
-    ) -> AsyncIterator[Message]:
-        """Call a method that answers with a stream."""
+    ) -> AsyncGenerator[Message]:
+        """Call a method that answers with a stream. Closing it cancels the call."""
         method = self._method(path, self._channel.unary_stream, response)
         metadata = self._metadata(path, caller, request_id)
-        async for message in method(request, timeout=timeout, metadata=metadata):
-            yield cast(Message, message)
+        call = method(request, timeout=timeout, metadata=metadata)
+        try:
+            async for message in call:
+                yield cast(Message, message)
+        finally:
+            call.cancel()  # does nothing to one that has ended
 
     async def serves(self, service: str) -> bool:
         """Whether that service is well, by its health."""

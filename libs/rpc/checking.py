@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from typing import TypeVar
 
 import protovalidate
@@ -45,6 +45,12 @@ def check(request: Message | Unreadable) -> Message:
             violations=found[:VIOLATIONS_MAX],
         )
     return request
+
+
+async def check_each(requests: AsyncIterable[Message | Unreadable]) -> AsyncGenerator[Message]:
+    """The requests of a stream, each checked when it comes. The first that breaks a rule ends it."""
+    async for request in requests:
+        yield check(request)
 
 
 def _violation(found: protovalidate.Violation) -> Violation:

@@ -63,9 +63,17 @@ class _Punctual(H11Protocol):
 
 @asynccontextmanager
 async def serve(
-    application: Callable[..., Any], host: str, port: int, *, header_seconds: float = HEADER_SECONDS
+    application: Callable[..., Any],
+    host: str,
+    port: int,
+    *,
+    header_seconds: float = HEADER_SECONDS,
+    drain_seconds: int = DRAIN_SECONDS,
 ) -> AsyncGenerator[None]:
-    """Serve while the block runs, then finish what is under way, for ten seconds at most."""
+    """Serve while the block runs, then finish what is under way, for ten seconds at most.
+
+    What is not finished then is cancelled, and may still say so.
+    """
     config = uvicorn.Config(
         application,
         http=type("Punctual", (_Punctual,), {"header_seconds": header_seconds}),
@@ -74,7 +82,7 @@ async def serve(
         server_header=False,
         limit_concurrency=CONNECTIONS_MAX,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_graceful_shutdown=drain_seconds,
     )
     server = _Server(config)
     with _bound(host, port) as listening:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from google.protobuf.message import Message
 from starlette.types import Receive, Scope
 
+from libs.errors import Unavailable
 from libs.rpc.caller import Caller
 from services.gateway.catalog import Method
 
-CALL_SECONDS: Final = 30.0
-"""How long a call may take."""
-STREAM_SECONDS: Final = 60.0
-"""How long an answer may stream."""
 VISIT: Final = "treering.visit"
 """Where a request's visit stands in its ASGI scope."""
 UNMATCHED: Final = "unmatched"
@@ -28,18 +25,19 @@ Authenticate = Callable[[Sequence[str]], Awaitable[Caller]]
 
 
 class Calls(Protocol):
-    """Calls methods on behalf of a caller. Both raise ``grpc.aio.AioRpcError``."""
+    """Calls methods on behalf of a caller, each for as long as it may take.
 
-    async def __call__(
-        self, method: Method, request: Message, *, caller: Caller, request_id: str, timeout: float
-    ) -> Message:
+    Both raise ``grpc.aio.AioRpcError``.
+    """
+
+    async def __call__(self, method: Method, request: Message, *, caller: Caller, request_id: str) -> Message:
         """Call a method that gives one answer."""
         ...
 
     def stream(
-        self, method: Method, request: Message, *, caller: Caller, request_id: str, timeout: float
-    ) -> AsyncIterator[Message]:
-        """Call a method that answers with a stream."""
+        self, method: Method, request: Message, *, caller: Caller, request_id: str
+    ) -> AsyncGenerator[Message]:
+        """Call a method that answers with a stream. Closing it cancels the call."""
         ...
 
 
@@ -60,6 +58,10 @@ def visit(scope: Scope) -> Visit:
 
 class ClientGone(Exception):
     """Nobody waits for the answer any more."""
+
+
+class Closing(Unavailable):
+    """The house is closing. Please try again."""
 
 
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:

@@ -22,6 +22,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from treering.options.v1 import options_pb2
 
+from libs.rpc.methods import deadline
 from services.gateway.comments import comments
 from services.gateway.options import said
 from services.gateway.paths import Template, UnsupportedTemplate, template
@@ -53,6 +54,8 @@ class Binding:
     template: Template
     body: str
     """The field that the body is, ``*`` for the whole request, empty for none."""
+    response_body: str
+    """The field that the answer is, empty for the whole response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class Method:
     effect: Effect
     streams: bool
     """Whether it answers with a stream."""
+    seconds: float
+    """How long a call may take."""
     comment: str
 
     @property
@@ -145,23 +150,25 @@ def _method(service: str, described: MethodDescriptorProto, comment: str) -> Met
     scope: str | None = said(options, options_pb2.scope)
     if not scope:
         raise UnsupportedMethod("names no scope")
-    if described.client_streaming:
-        raise UnsupportedMethod("takes a stream, which neither REST nor MCP can send")
-    if described.server_streaming and said(options, options_pb2.tool):
+    tool = _tool(options)
+    if described.client_streaming and (tool or said(options, annotations_pb2.http)):
+        raise UnsupportedMethod("takes a stream, which neither REST nor MCP can send: offer it by gRPC only")
+    if described.server_streaming and tool:
         raise UnsupportedMethod("answers with a stream, which a tool cannot")
-    request = _message_class(described.input_type)
-    takes = cast(Descriptor, request.DESCRIPTOR)
+    request, response = _message_class(described.input_type), _message_class(described.output_type)
+    takes, gives = cast(Descriptor, request.DESCRIPTOR), cast(Descriptor, response.DESCRIPTOR)
     return Method(
         path=f"/{service}/{described.name}",
         service=service,
         name=described.name,
         request=request,
-        response=_message_class(described.output_type),
-        bindings=tuple(_bindings(options, takes)),
+        response=response,
+        bindings=tuple(_bindings(options, takes, gives)),
         scope=scope,
-        tool=_tool(options),
+        tool=tool,
         effect=Effect(options.idempotency_level),
         streams=described.server_streaming,
+        seconds=deadline(options, streams=described.server_streaming).usual,
         comment=comment,
     )
 
@@ -175,30 +182,41 @@ def _tool(options: MethodOptions) -> Tool | None:
     return Tool(tool.name, tool.title, tool.destructive) if tool else None
 
 
-def _bindings(options: MethodOptions, request: Descriptor) -> Iterator[Binding]:
+def _bindings(options: MethodOptions, request: Descriptor, response: Descriptor) -> Iterator[Binding]:
     rule: http_pb2.HttpRule | None = said(options, annotations_pb2.http)
     for each in (rule, *rule.additional_bindings) if rule else ():
-        yield _binding(each, request)
+        yield _binding(each, request, response)
 
 
-def _binding(rule: http_pb2.HttpRule, request: Descriptor) -> Binding:
+def _binding(rule: http_pb2.HttpRule, request: Descriptor, response: Descriptor) -> Binding:
     verb = rule.WhichOneof("pattern") or ""
     if verb not in HTTP_VERBS:
         raise UnsupportedMethod("only get, put, post, delete and patch are supported")
-    if rule.response_body:
-        raise UnsupportedMethod("response_body is not supported")
     path = template(getattr(rule, verb))
     for name in path.fields:
         field = field_at(request, name)
         if field.message_type or field.is_repeated:
             raise UnsupportedMethod(f"{path.text}: {name} is not a single plain value")
     if rule.body and rule.body != WHOLE:
-        body = field_at(request, rule.body)
-        if "." in rule.body or not body.message_type or body.is_repeated:
-            raise UnsupportedMethod(f"{path.text}: the body {rule.body} is not a single message")
+        _require_message(request, rule.body, path)
+    if rule.response_body:
+        _require_message(response, rule.response_body, path)
     if rule.body and verb in ("get", "delete"):
         raise UnsupportedMethod(f"{path.text}: {verb} has no body")
-    return Binding(verb.upper(), path, rule.body)
+    return Binding(verb.upper(), path, rule.body, rule.response_body)
+
+
+def _require_message(message: Descriptor, name: str, path: Template) -> None:
+    field = field_at(message, name)
+    if "." in name or not field.message_type or field.is_repeated:
+        raise UnsupportedMethod(f"{path.text}: the body {name} is not a single message")
+
+
+def answered(method: Method, binding: Binding) -> Descriptor:
+    """What a call by a binding is answered with."""
+    if not binding.response_body:
+        return method.gives
+    return cast(Descriptor, method.gives.fields_by_name[binding.response_body].message_type)
 
 
 def field_at(message: Descriptor, path: str) -> FieldDescriptor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from libs.rpc.request_id import request_id
 from libs.rpc.telemetry import TRACEPARENT, Telemetry, trace_id
-from services.gateway.calls import VISIT, ClientGone, Visit
+from services.gateway.calls import VISIT, ClientGone, Closing, Visit
 from services.gateway.problems import CLIENT_GONE, INTERNAL, NotServed, told
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
@@ -51,6 +52,10 @@ class Door:
                 await self._app(scope, receive, answer.send)
             except ClientGone:
                 answer.status = CLIENT_GONE
+            except asyncio.CancelledError:  # the house closes, and has waited as long as it does
+                if answer.started:
+                    raise
+                await _tell(Closing(), seen, answer, scope, receive)
             except Exception as error:
                 await _tell(error, seen, answer, scope, receive)
 

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from libs.errors import Malformed, Problem
 from libs.rpc.caller import Caller, Source
 from services.gateway.bodies import BODY_BYTES_MAX, JSON, read_body, require_json
-from services.gateway.calls import CALL_SECONDS, Authenticate, Calls, visit, while_connected
+from services.gateway.calls import Authenticate, Calls, visit, while_connected
 from services.gateway.catalog import Catalog
 from services.gateway.places import Places
 from services.gateway.problems import NotServed, Refusal, refusal, told
@@ -109,9 +109,7 @@ class Mcp:
         except Wrong as wrong:
             raise _wrong_arguments(named(wrong), request_id) from None
         try:
-            answer = await self._calls(
-                tool.method, request, caller=_caller(context), request_id=request_id, timeout=CALL_SECONDS
-            )
+            answer = await self._calls(tool.method, request, caller=_caller(context), request_id=request_id)
             return _result(tool.write(answer))
         except Exception as error:
             return _result(_facts(told(error), request_id), is_error=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Final
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from libs.rpc.methods import CALL_SECONDS
 from services.gateway import schema, sse
 from services.gateway.bodies import JSON
-from services.gateway.catalog import WHOLE, Binding, Catalog, Method
-from services.gateway.problems import MEDIA_TYPE
+from services.gateway.catalog import WHOLE, Binding, Catalog, Method, answered
+from services.gateway.problems import CODES, MEDIA_TYPE
 from services.gateway.rules import Schema, required
 from services.gateway.schema import Schemas
 from services.gateway.transcoding.query import Parameter, parameters
@@ -29,6 +30,10 @@ Memory for AI agents.
 Send `Authorization: Bearer <key>`.
 Field names are in snake_case; camelCase is accepted too. Enums are short and in lower case.
 What goes wrong is told as a problem document (RFC 9457) whose `reason` and `code` are stable."""
+STREAMS: Final = """\
+Server-sent events: each `data` is one answer, as JSON; a comment breaks every long silence.
+The last event is `end`, or `error` with a problem document.
+After {seconds:g} s that is `deadline_exceeded`: ask again."""
 
 
 def document(catalog: Catalog, version: str) -> Schema:
@@ -94,7 +99,7 @@ def problem(comments: Mapping[str, str]) -> Schema:
             **{name: {"type": "string"} for name in texts},
             "status": {"type": "integer"},
             "reason": {"type": "string", "description": "Stable.\n\n" + "\n".join(reasons)},
-            "code": {"type": "string", "description": "`reason` in lower case."},
+            "code": {"type": "string", "description": _codes()},
             "violations": {
                 "type": "array",
                 "description": "Each field that breaks a rule.",
@@ -105,6 +110,11 @@ def problem(comments: Mapping[str, str]) -> Schema:
         },
         "required": [*texts, "status", "violations"],
     }
+
+
+def _codes() -> str:
+    others = [f"`{code}` for `{reason}`" for reason, code in CODES.items() if code != reason.lower()]
+    return "; ".join(["`reason` in lower case", *others]) + "."
 
 
 HEADERS: Final[Schema] = {
@@ -124,13 +134,22 @@ def _operation(method: Method, binding: Binding, index: int, components: Compone
         "operationId": f"{service}_{method.name}" + (f"_{index + 1}" if index else ""),
         "tags": [service],
         "summary": summary.removesuffix("."),
-        "description": f"{rest.strip()}\n\nScope: `{method.scope}`.".strip(),
+        "description": "\n\n".join(part for part in (rest.strip(), *_notes(method)) if part),
         "parameters": _parameters(method, binding, components.inputs),
         "responses": _responses(method, binding, components),
     }
     if binding.body:
         operation["requestBody"] = _body(method, binding, components.inputs)
     return operation
+
+
+def _notes(method: Method) -> Iterator[str]:
+    """What REST adds to what the proto says."""
+    if method.streams:
+        yield STREAMS.format(seconds=method.seconds)
+    elif method.seconds > CALL_SECONDS:
+        yield f"Takes {method.seconds:g} s at most."
+    yield f"Scope: `{method.scope}`."
 
 
 def _parameters(method: Method, binding: Binding, inputs: Schemas) -> list[Schema]:
@@ -173,18 +192,18 @@ def _body(method: Method, binding: Binding, inputs: Schemas) -> Schema:
 
 def _responses(method: Method, binding: Binding, components: Components) -> Schema:
     media_type = sse.MEDIA_TYPE if method.streams else JSON
-    shape: Schema = {"type": "string"} if method.streams else components.output(method.gives)
-    answered = {"description": "Done.", "headers": REQUEST_ID, "content": {media_type: {"schema": shape}}}
+    shape: Schema = {"type": "string"} if method.streams else components.output(answered(method, binding))
+    done = {"description": "Done.", "headers": REQUEST_ID, "content": {media_type: {"schema": shape}}}
     without_body = () if binding.body else (413, 415)
     refused = [status for status in ANY if status not in without_body]
-    return {"200": answered} | {
+    return {"200": done} | {
         str(status): {"$ref": f"#/components/responses/Problem{status}"} for status in (*refused, *OTHERS)
     }
 
 
 def _problem_response(status: int) -> Schema:
     retry: Schema = (
-        {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}} if status in (429, 503) else {}
+        {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}} if status in (404, 429, 503) else {}
     )
     return {
         "description": f"{HTTPStatus(status).phrase}.",

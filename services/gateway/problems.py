@@ -10,13 +10,18 @@ from typing import Final
 import grpc
 import orjson
 import structlog
+from google.protobuf.descriptor import EnumDescriptor
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from treering.errors.v1 import error_reason_pb2
+from treering.options.v1 import options_pb2
 
 from libs.errors import Problem, Violation
 from libs.rpc.problems import DETAILS_KEY, DOMAIN, code_of
+from services.gateway.options import said
+from services.gateway.transcoding import enums
 
 MEDIA_TYPE: Final = "application/problem+json"
 CLIENT_GONE: Final = 499
@@ -77,6 +82,18 @@ RESOURCE_EXHAUSTED: Final = 429
 """Of a reason that this table does not know."""
 
 
+def codes(reasons: EnumDescriptor) -> Mapping[str, str]:
+    """What programs read of each reason: its name in lower case, unless the protos say otherwise."""
+    names = enums.short_names(reasons)
+    return {
+        names[each.number].upper(): said(each.GetOptions(), options_pb2.code) or names[each.number]
+        for each in reasons.values
+    }
+
+
+CODES: Final = codes(error_reason_pb2.ErrorReason.DESCRIPTOR)
+
+
 class NotServed(Exception):
     """The door says no by itself: what was asked for is not something that gRPC could have been asked."""
 
@@ -109,7 +126,7 @@ class Refusal:
     @property
     def code(self) -> str:
         """The reason as programs read it."""
-        return self.reason.lower()
+        return CODES.get(self.reason, self.reason.lower())
 
     def document(self, request_id: str) -> dict[str, object]:
         """The body that says so."""
@@ -138,7 +155,7 @@ class Refusal:
         headers = dict(self.headers)
         if self.status == 401:
             headers["WWW-Authenticate"] = CHALLENGE
-        if self.status in RETRYABLE:
+        if self.status in RETRYABLE or self.retry_after is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after or RETRY_SECONDS)))
         content = orjson.dumps(self.document(request_id))
         return Response(content, self.status, headers, MEDIA_TYPE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from google.protobuf.message import Message
 
@@ -19,9 +19,7 @@ class Reach:
         """Take the way to a service by its audience."""
         self._remote = remote
 
-    async def __call__(
-        self, method: Method, request: Message, *, caller: Caller, request_id: str, timeout: float
-    ) -> Message:
+    async def __call__(self, method: Method, request: Message, *, caller: Caller, request_id: str) -> Message:
         """Call a method that gives one answer."""
         return await self._remote(audience_of(method.service)).call(
             method.path,
@@ -29,12 +27,12 @@ class Reach:
             method.response.FromString,
             caller=caller,
             request_id=request_id,
-            timeout=timeout,
+            timeout=method.seconds,
         )
 
     def stream(
-        self, method: Method, request: Message, *, caller: Caller, request_id: str, timeout: float
-    ) -> AsyncIterator[Message]:
+        self, method: Method, request: Message, *, caller: Caller, request_id: str
+    ) -> AsyncGenerator[Message]:
         """Call a method that answers with a stream."""
         return self._remote(audience_of(method.service)).stream(
             method.path,
@@ -42,5 +40,5 @@ class Reach:
             method.response.FromString,
             caller=caller,
             request_id=request_id,
-            timeout=timeout,
+            timeout=method.seconds,
         )

@@ -24,8 +24,8 @@ from services.gateway.bodies import (
     require_json,
     room_for,
 )
-from services.gateway.calls import CALL_SECONDS, STREAM_SECONDS, Authenticate, Calls, visit, while_connected
-from services.gateway.catalog import WHOLE, Binding, Catalog, Method
+from services.gateway.calls import Authenticate, Calls, visit, while_connected
+from services.gateway.catalog import WHOLE, Binding, Catalog, Method, answered
 from services.gateway.options import said
 from services.gateway.paths import Found, Router
 from services.gateway.problems import NotServed
@@ -33,7 +33,7 @@ from services.gateway.transcoding.query import Parameter, assign, parameters, re
 from services.gateway.transcoding.reading import Reader, named, reader
 from services.gateway.transcoding.scalars import Wrong
 from services.gateway.transcoding.strict_json import parse_object
-from services.gateway.transcoding.writing import Writer, writer
+from services.gateway.transcoding.writing import WriteObject, writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Endpoint:
     query: Mapping[str, Parameter]
     body: Reader | None
     body_bytes_max: int
-    write: Writer
+    write: WriteObject
 
     def request(self, values: Mapping[str, str], query: bytes, body: bytes) -> Message:
         """The method's request. ``Invalid`` names the field that is wrong."""
@@ -78,7 +78,7 @@ def endpoint(method: Method, binding: Binding) -> Endpoint:
         query={} if binding.body == WHOLE else parameters(request, bound | {binding.body}),
         body=_body_reader(method, binding),
         body_bytes_max=room_for(_value_bytes_max(request)) if binding.body else BODY_BYTES_MAX,
-        write=writer(method.gives),
+        write=_body_writer(method, binding),
     )
 
 
@@ -121,17 +121,13 @@ class Rest:
 
     async def _answer(self, there: Endpoint, message: Message, who: Caller, scope: Scope, send: Send) -> None:
         request_id = visit(scope).request_id
-        answer = await self._calls(
-            there.method, message, caller=who, request_id=request_id, timeout=CALL_SECONDS
-        )
+        answer = await self._calls(there.method, message, caller=who, request_id=request_id)
         response = Response(orjson.dumps(there.write(answer)), media_type=JSON)
         await response(scope, _read_already, send)
 
     async def _stream(self, there: Endpoint, message: Message, who: Caller, scope: Scope, send: Send) -> None:
         request_id = visit(scope).request_id
-        answers = self._calls.stream(
-            there.method, message, caller=who, request_id=request_id, timeout=STREAM_SECONDS
-        )
+        answers = self._calls.stream(there.method, message, caller=who, request_id=request_id)
         await sse.send_events(answers, there.write, request_id, send)
 
 
@@ -154,6 +150,13 @@ def _body_reader(method: Method, binding: Binding) -> Reader | None:
         return field.full_name in bound
 
     return reader(request, skip)
+
+
+def _body_writer(method: Method, binding: Binding) -> WriteObject:
+    write, name = writer(answered(method, binding)), binding.response_body
+    if not name:
+        return write
+    return lambda message: write(getattr(message, name))
 
 
 def _value_bytes_max(request: Descriptor) -> int:

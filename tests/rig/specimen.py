@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from buf.validate import validate_pb2
 from google.api import annotations_pb2
 from google.protobuf import descriptor_pool, text_format
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -12,18 +13,19 @@ from treering.options.v1 import options_pb2
 
 from services.gateway.catalog import Catalog, read
 
-EXTENSIONS = (annotations_pb2.http, options_pb2.scope, options_pb2.tool)
+EXTENSIONS = (annotations_pb2.http, options_pb2.scope, options_pb2.tool, validate_pb2.field)
 """Text below names them; they are known once their modules are imported."""
 
 MESSAGES = """
 name: "treering/specimen/v1/specimen.proto" package: "treering.specimen.v1" syntax: "proto3"
 dependency: "google/protobuf/timestamp.proto" dependency: "google/protobuf/duration.proto"
 dependency: "google/protobuf/struct.proto" dependency: "google/protobuf/any.proto"
+dependency: "buf/validate/validate.proto" dependency: "treering/options/v1/options.proto"
 enum_type {
   name: "LeafShape"
   value { name: "LEAF_SHAPE_UNSPECIFIED" number: 0 }
   value { name: "LEAF_SHAPE_OVAL" number: 1 }
-  value { name: "LEAF_SHAPE_HEART" number: 2 }
+  value { name: "LEAF_SHAPE_HEART" number: 2 options { [treering.options.v1.code]: "lovely" } }
 }
 message_type {
   name: "Leaf"
@@ -37,7 +39,8 @@ message_type {
 }
 message_type {
   name: "Tree"
-  field { name: "id" number: 1 type: TYPE_STRING json_name: "id" }
+  field { name: "id" number: 1 type: TYPE_STRING json_name: "id"
+          options { [buf.validate.field] { string { max_len: 40 } } } }
   field { name: "height" number: 2 type: TYPE_DOUBLE json_name: "height" }
   field { name: "girth" number: 3 type: TYPE_FLOAT json_name: "girth" }
   field { name: "seeds" number: 4 type: TYPE_INT64 json_name: "seeds" }
@@ -89,6 +92,12 @@ def descriptor(name: str) -> Descriptor:
     return descriptor_pool.Default().FindMessageTypeByName(f"treering.specimen.v1.{name}")
 
 
+def enum(name: str) -> EnumDescriptor:
+    """One of the specimen's enums."""
+    _register()
+    return descriptor_pool.Default().FindEnumTypeByName(f"treering.specimen.v1.{name}")
+
+
 def catalog_of(*methods: str) -> Catalog:
     """The catalog of the specimen with one service of these methods, in the text format of descriptors."""
     _register()
@@ -97,6 +106,19 @@ def catalog_of(*methods: str) -> Catalog:
     for method in methods:
         text_format.Parse(method, service.method.add())
     return read(FileDescriptorSet(file=[file]).SerializeToString())
+
+
+def serve(name: str, *methods: str) -> str:
+    """Make a service of these methods known, as generated code would, and answer its full name."""
+    _register()
+    package = "treering.specimen.v1"
+    file = FileDescriptorProto(name=f"treering/specimen/v1/{name}.proto", package=package, syntax="proto3")
+    file.dependency.append("treering/specimen/v1/specimen.proto")
+    service = file.service.add(name=name)
+    for method in methods:
+        text_format.Parse(method, service.method.add())
+    descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
+    return f"{package}.{name}"
 
 
 def method(

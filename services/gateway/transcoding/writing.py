@@ -20,6 +20,8 @@ from services.gateway.transcoding import enums
 from services.gateway.transcoding.reading import DEPTH_MAX, UnsupportedField
 
 Write = Callable[[Any], object]
+WriteObject = Callable[[Message], dict[str, object]]
+"""A message as a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,31 @@ def test_additional_bindings_are_further_ways_to_call() -> None:
     ]
 
 
+def test_what_takes_a_stream_is_for_grpc_alone() -> None:
+    """It is known, and neither a route nor a tool."""
+    (plant,) = catalog_of(method(streams="client_streaming: true")).methods
+
+    assert (plant.bindings, plant.tool) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("options", "streams", "seconds"),
+    [
+        ("", "", 30),
+        ("", "server_streaming: true", 60),
+        ("[treering.options.v1.waits]: true", "", 65),
+        ("[treering.options.v1.waits]: true", "server_streaming: true", 65),
+    ],
+)
+def test_a_method_says_how_long_it_may_take(options: str, streams: str, seconds: float) -> None:
+    """The doors wait for as long, and no longer."""
+    options = f'[treering.options.v1.scope]: "tree:read" {options}'
+
+    (grow,) = catalog_of(method(options=options, streams=streams)).methods
+
+    assert grow.seconds == seconds
+
+
 @pytest.mark.parametrize(
     ("described", "said"),
     [
@@ -74,9 +99,17 @@ def test_additional_bindings_are_further_ways_to_call() -> None:
         (method('post: "/v1/trees" body: "id"'), "not a single message"),
         (method('post: "/v1/trees" body: "leaves"'), "not a single message"),
         (method('get: "/v1/trees" body: "*"'), "has no body"),
-        (method('get: "/v1/trees" response_body: "id"'), "response_body"),
+        (method('get: "/v1/trees" response_body: "id"'), "not a single message"),
+        (method('get: "/v1/trees" response_body: "nothing"'), "has no field nothing"),
         (method('get: "/v1/trees"', options=""), "names no scope"),
-        (method(streams="client_streaming: true"), "takes a stream"),
+        (method('post: "/v1/trees" body: "*"', streams="client_streaming: true"), "takes a stream"),
+        (
+            method(
+                streams="client_streaming: true",
+                options='[treering.options.v1.scope]: "a" [treering.options.v1.tool] { name: "a" }',
+            ),
+            "takes a stream",
+        ),
         (
             method(
                 streams="server_streaming: true",

@@ -94,6 +94,23 @@ def test_reasons_are_explained() -> None:
     assert "UNSPECIFIED" not in reason
 
 
+def test_an_answer_may_be_a_part_of_the_response() -> None:
+    """As the binding says."""
+    described: Any = document(catalog_of(method('get: "/v1/trees/{id}/branch" response_body: "branch"')), "1")
+
+    answer = described["paths"]["/v1/trees/{id}/branch"]["get"]["responses"]["200"]["content"]
+    assert answer["application/json"]["schema"]["$ref"].endswith("specimen.v1.Branch")
+
+
+def test_how_long_a_call_may_wait_is_described() -> None:
+    """Where it is longer than for others."""
+    options = '[treering.options.v1.scope]: "tree:read" [treering.options.v1.waits]: true'
+    described: Any = document(catalog_of(method('get: "/v1/trees/{id}:wait"', options=options)), "1")
+
+    said = described["paths"]["/v1/trees/{id}:wait"]["get"]["description"]
+    assert said == "Takes 65 s at most.\n\nScope: `tree:read`."
+
+
 def test_further_bindings_and_streams_are_described() -> None:
     """Each binding is an operation of its own; a stream is events."""
     rule = 'get: "/v1/trees/{id}" additional_bindings { put: "/v1/trees/{id}/leaf" body: "branch" }'
@@ -103,5 +120,6 @@ def test_further_bindings_and_streams_are_described() -> None:
     again = described["paths"]["/v1/trees/{id}/leaf"]["put"]
     assert again["operationId"] == "TreeService_Grow_2"
     assert list(again["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert "After 60 s that is `deadline_exceeded`" in again["description"]
     names = {each["name"] for each in described["paths"]["/v1/trees/{id}"]["get"]["parameters"]}
     assert {"id", "rings", "branch.leaf.name", "branch.leaf.vein_count"} <= names

@@ -14,7 +14,8 @@ from libs import errors
 from libs.errors import Problem, Violation
 from libs.rpc.problems import internal
 from libs.rpc.problems import refusal as told_by_grpc
-from services.gateway.problems import NotServed, refusal
+from services.gateway.problems import NotServed, codes, refusal
+from tests.rig.specimen import enum
 
 
 class SessionClosed(errors.WrongState):
@@ -127,6 +128,19 @@ def test_what_grpc_says_by_itself_is_not_passed_on(
 
     assert (status, reason) == (told.status, told.reason)
     assert not details or details not in told.detail
+
+
+def test_a_problem_says_when_to_try_again_whatever_its_status() -> None:
+    """A result that is not ready is a 404 that is worth asking for again."""
+    answer = refusal(sent(errors.NotReady(retry_after=1.2))).response("r1")
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (404, "2")
+    assert "retry-after" not in refusal(sent(errors.NotReady())).response("r1").headers
+
+
+def test_the_protos_may_call_a_reason_something_else() -> None:
+    """For a client that knows it by another name."""
+    assert codes(enum("LeafShape")) == {"UNSPECIFIED": "unspecified", "OVAL": "oval", "HEART": "lovely"}
 
 
 def test_details_of_others_count_for_nothing() -> None:
