@@ -27,8 +27,8 @@ MEDIA_TYPE: Final = "application/problem+json"
 CLIENT_GONE: Final = 499
 """What is logged when the client left before the answer; it has no name in the standard."""
 RETRY_SECONDS: Final = 1.0
-"""When to try again, where nobody knows better."""
-RETRYABLE: Final = (429, 503)
+"""When to try again what is away, where nobody knows better."""
+AWAY: Final = 503
 CHALLENGE: Final = 'Bearer realm="treering"'
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -155,7 +155,7 @@ class Refusal:
         headers = dict(self.headers)
         if self.status == 401:
             headers["WWW-Authenticate"] = CHALLENGE
-        if self.status in RETRYABLE or self.retry_after is not None:
+        if self.status == AWAY or self.retry_after is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after or RETRY_SECONDS)))
         content = orjson.dumps(self.document(request_id))
         return Response(content, self.status, headers, MEDIA_TYPE)
