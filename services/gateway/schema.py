@@ -38,6 +38,8 @@ TYPES: Final[Mapping[int, Schema]] = {
 }
 WIDE: Final[Schema] = {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,18})$"}
 """Numbers of 64 bits, which are strings in JSON."""
+UNSIGNED_WIDE: Final = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
+UNSIGNED_WIDE_MAX: Final = 2**64 - 1
 
 
 class Schemas:
@@ -110,7 +112,7 @@ class Schemas:
             return {"type": "string", "enum": [names[number] for number in numbers]}
         if field.message_type:
             return self._message(field.message_type)
-        schema = TYPES.get(field.type) or (WIDE | {"type": ["string", "integer"]} if self._inputs else WIDE)
+        schema = TYPES.get(field.type) or (_wide(field, own) if self._inputs else WIDE)
         if not self._inputs:
             return {keyword: schema[keyword] for keyword in ("type", "contentEncoding") if keyword in schema}
         if not self._exact:  # what follows from the type is of no use to an agent
@@ -149,6 +151,15 @@ class Schemas:
     def _numbers(self, enum: EnumDescriptor, own: validate_pb2.FieldRules) -> list[int]:
         """The values that a field of an enum may have."""
         return rules.enum_numbers(enum, own) if self._inputs else list(enums.short_names(enum))
+
+
+def _wide(field: FieldDescriptor, own: validate_pb2.FieldRules) -> Schema:
+    """A number of 64 bits on its way in: digits or a number. A limit of nines is exact for both."""
+    either: Schema = {"type": ["string", "integer"]}
+    if field.type not in UNSIGNED_WIDE:
+        return WIDE | either
+    digits = len(str(own.uint64.lte or own.fixed64.lte or UNSIGNED_WIDE_MAX))
+    return either | {"pattern": f"^(0|[1-9][0-9]{{0,{digits - 1}}})$", "minimum": 0}
 
 
 def open_object() -> Schema:
