@@ -1,4 +1,4 @@
-"""What every message is made of: ids, times and sizes, as plain values and as messages tell them."""
+"""What every message is made of: ids, times, quotas and sizes, as plain values and as messages tell them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from uuid import UUID
 
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
+from treering.access.v1 import quota_pb2
 
 from libs.errors import Invalid, invalid
+from libs.quota import Quota
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECONDS_MIN = -62_135_596_800
@@ -51,6 +53,21 @@ def of_time(moment: datetime) -> Timestamp:
     """A time as a message."""
     since = moment - EPOCH
     return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1000)
+
+
+def to_quota(message: quota_pb2.Quota) -> Quota:
+    """A quota; what is absent is not set."""
+    return Quota(**{field.name: limit for field, limit in message.ListFields()})
+
+
+def of_quota(quota: Quota) -> quota_pb2.Quota:
+    """A quota as a message."""
+    return quota_pb2.Quota(
+        memories_max=quota.memories_max,
+        clipboard_entries_max=quota.clipboard_entries_max,
+        clipboard_bytes_max=quota.clipboard_bytes_max,
+        keys_max=quota.keys_max,
+    )
 
 
 def fitting(messages: Sequence[Message]) -> int:

@@ -20,6 +20,7 @@ from libs.settings import example
 from services import house
 from services.gateway import catalog, openapi
 from services.gateway.access import cli as keys
+from services.gateway.access import quota_cli as quotas
 from services.roster import ROLES
 
 Verb = Callable[[argparse.Namespace, Mapping[str, str]], int]
@@ -87,6 +88,13 @@ def key(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
         return asyncio.run(keys.run(arguments, dsn, house.master_key(settings), system_clock, scopes))
 
 
+def quota(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """Show or set how much a profile may keep, whether or not the house is open."""
+    settings = house.settle(env)
+    with house.reached(settings) as dsn:
+        return asyncio.run(quotas.run(arguments, dsn, house.master_key(settings)))
+
+
 def print_openapi(_: argparse.Namespace, __: Mapping[str, str]) -> int:
     """Print the OpenAPI document."""
     document = openapi.document(catalog.load(), importlib.metadata.version("treering"))
@@ -119,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         "role", nargs="*", metavar="ROLE", help=f"{', '.join(ROLES)}; all if none is named"
     )
     keys.add_arguments(parsers["key"])
+    quotas.add_arguments(parsers["quota"])
     return parser
 
 
@@ -130,6 +139,7 @@ VERBS: dict[str, Verb] = {
     "serve": serve,
     "migrate": migrate,
     "key": key,
+    "quota": quota,
     "doctor": doctor,
     "demo": tell,
     "openapi": print_openapi,

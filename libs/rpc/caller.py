@@ -17,6 +17,8 @@ from google.protobuf.message import DecodeError
 from treering.access.v1 import caller_context_pb2 as pb
 
 from libs.clock import Clock
+from libs.messages import of_quota, to_quota
+from libs.quota import NOTHING_SET, Quota
 
 CONTEXT_KEY = "x-treering-context-bin"
 CONTEXT_SECONDS = 60
@@ -47,6 +49,8 @@ class Caller:
     key: str
     scopes: frozenset[str]
     source: Source
+    quota: Quota = NOTHING_SET
+    """What was set for the profile."""
 
     def may(self, scope: str) -> bool:
         """Whether a key with these scopes may do what asks for this one."""
@@ -95,6 +99,7 @@ class Signer:
             key=who.key,
             scopes=sorted(who.scopes),
             source=who.source,
+            quota=of_quota(who.quota),
         )
         content = context.SerializeToString()
         return hmac.digest(self._key(audience), content, sha256) + content
@@ -117,6 +122,7 @@ class Signer:
             key=context.key,
             scopes=frozenset(context.scopes),
             source=Source(context.source),
+            quota=to_quota(context.quota),
         )
 
 

@@ -12,10 +12,11 @@ from cachetools import TTLCache
 from treering.access.v1 import verification_service_pb2 as pb
 
 from libs.errors import Problem, Unauthenticated, Unavailable
+from libs.messages import to_quota
 from libs.rpc.caller import Caller, Source
 
 REMEMBERED_SECONDS = 0.5
-"""Revoking a key must hold everywhere within a second."""
+"""Revoking a key and setting a quota must hold everywhere within a second."""
 REMEMBERED_MAX = 10_000
 SECRET_CHARS_MAX = 512
 VERIFY_SECONDS = 5.0
@@ -61,6 +62,7 @@ class Verifier:
             key=answer.key_id,
             scopes=frozenset(answer.scopes),
             source=Source.GRPC,
+            quota=to_quota(answer.quota),
         )
 
 

@@ -38,9 +38,9 @@ class Settings:
     connections: int = 10
     """Connections to the database at most."""
     entries_max: int = 10_000
-    """Entries that one profile may hold."""
+    """Entries that one profile may hold, where its quota does not say."""
     bytes_max: int = 268_435_456
-    """Bytes of all values that one profile may hold."""
+    """Bytes of all values that one profile may hold, where its quota does not say."""
     sweep_seconds: float = 30
     """How often what has expired is deleted. It is gone from every answer before that."""
 
@@ -57,8 +57,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         )
     )
     keyring = Keyring(database, site.master, SCHEMA.schema)
-    store = Store(database, keyring, Quota(settings.entries_max, settings.bytes_max))
-    servicer = ClipboardServicer(store, Pages(site.master.derive("pages/clipboard")), site.clock)
+    store = Store(database, keyring)
+    quota = Quota(settings.entries_max, settings.bytes_max)
+    servicer = ClipboardServicer(store, Pages(site.master.derive("pages/clipboard")), site.clock, quota)
     return Role(
         (
             Service(

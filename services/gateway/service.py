@@ -42,6 +42,8 @@ class Settings:
 
     connections: int = 5
     """Connections to the database at most."""
+    keys_max: int = 1_000
+    """Live keys that a profile may have, where its quota does not say."""
     allowed_hosts: str = ""
     """Names by which `/mcp` may be called besides this machine's own, separated by commas."""
     allowed_origins: str = ""
@@ -59,8 +61,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     known = catalog.load()
     pages = Pages(site.master.derive("pages/access"))
     scopes = frozenset(method.scope for method in known.methods)
+    access = AccessServicer(store, site.clock, pages, scopes, settings.keys_max)
     return Role(
-        services=_services(store, AccessServicer(store, site.clock, pages, scopes), site),
+        services=_services(store, access, site),
         application=_doors(known, settings, site),
     )
 

@@ -44,6 +44,8 @@ class Settings:
 
     connections: int = 10
     """Connections to the database at most."""
+    memories_max: int = 1_000_000
+    """Memories that one profile may keep, where its quota does not say."""
     embed_pending_seconds: float = 5
     """How often memories that wait for an embedder are tried again."""
     touch_seconds: float = 1
@@ -82,6 +84,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         counter,
         Pages(site.master.derive("pages/memory")),
         site.clock,
+        settings.memories_max,
     )
     return Role(
         (

@@ -26,7 +26,16 @@ GRPC: Final = "grpc"
 REST: Final = "rest"
 MCP: Final = "mcp"
 ACCESS: Final = frozenset(
-    {"CreateProfile", "GetProfile", "ListProfiles", "CreateKey", "ListKeys", "RevokeKey"}
+    {
+        "CreateProfile",
+        "GetProfile",
+        "ListProfiles",
+        "GetQuota",
+        "SetQuota",
+        "CreateKey",
+        "ListKeys",
+        "RevokeKey",
+    }
 )
 ROUTES: Final[Mapping[str, tuple[str, str]]] = {
     "StartSession": ("POST", "/v1/sessions"),
@@ -47,6 +56,8 @@ ROUTES: Final[Mapping[str, tuple[str, str]]] = {
     "CreateProfile": ("POST", "/v1/access/profiles"),
     "GetProfile": ("GET", "/v1/access/profiles/{profile_id}"),
     "ListProfiles": ("GET", "/v1/access/profiles"),
+    "GetQuota": ("GET", "/v1/access/profiles/{profile_id}/quota"),
+    "SetQuota": ("PUT", "/v1/access/profiles/{profile_id}/quota"),
     "CreateKey": ("POST", "/v1/access/keys"),
     "ListKeys": ("GET", "/v1/access/keys"),
     "RevokeKey": ("DELETE", "/v1/access/keys/{key_id}"),
@@ -139,7 +150,7 @@ class Rest:
         in_path = {name: value for name, value in request.items() if f"{{{name}}}" in template}
         path = template.format(**{name: quote(str(value), safe="") for name, value in in_path.items()})
         rest = {name: value for name, value in request.items() if name not in in_path}
-        if verb == "POST":
+        if verb in ("POST", "PUT"):
             response = await self._http.request(verb, path, content=encoded(rest), headers=JSON_HEADERS)
         else:
             response = await self._http.request(verb, path, params=rest)

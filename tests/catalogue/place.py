@@ -42,12 +42,14 @@ class Place:
     async def holds(self) -> tuple[object, ...]:
         """Everything that a call could have added to: two that are equal, and nothing was written between."""
         access = self.admin.access
-        stats, profiles, keys = await asyncio.gather(
+        own = access_pb.GetQuotaRequest(profile_id=self.caller.profile_id)
+        stats, quota, profiles, keys = await asyncio.gather(
             self.caller.memory.GetStats(pb.GetStatsRequest()),
+            access.GetQuota(own),
             access.ListProfiles(access_pb.ListProfilesRequest(page_size=1)),
             access.ListKeys(access_pb.ListKeysRequest(page_size=1)),
         )
-        return stats, *profiles.profiles, *keys.keys
+        return stats, quota, *profiles.profiles, *keys.keys
 
 
 async def settled(house: House) -> Place:

@@ -63,6 +63,8 @@ GOOD: Final[Mapping[str, Request]] = {
     "CreateProfile": PROFILE_NAMES,
     "GetProfile": {"profile_id": PROFILE},
     "ListProfiles": {},
+    "GetQuota": {"profile_id": PROFILE},
+    "SetQuota": {"profile_id": PROFILE, "quota": {}},
     "CreateKey": {"profile_id": PROFILE, "name": "never made"},
     "ListKeys": {},
     "RevokeKey": {"key_id": "nobody"},

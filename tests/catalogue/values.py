@@ -8,6 +8,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from tests.catalogue.doors import BAD_PARAMS, GRPC, REST
+from tests.catalogue.place import PROFILE
 from tests.catalogue.rows import NOBODY, OBSERVE, Row, too_large, wrong, wrong_json, wrong_message
 
 TIME_MAX: Final = 253_402_300_799
@@ -43,6 +44,12 @@ TEXTS: Final = (
     wrong(13, "no ids", "GetMemories", "memory_ids", memory_ids=[]),
     wrong(14, "51 ids", "GetMemories", "memory_ids", memory_ids=[NOBODY] * 51),
     wrong(14, "51 ids", "Timeline", "memory_ids", memory_ids=[NOBODY] * 51),
+    *(
+        wrong(34, f"{name} {limit}", "SetQuota", f"quota.{name}", quota={name: limit})
+        for name in ("memories_max", "clipboard_entries_max", "clipboard_bytes_max", "keys_max")
+        for limit in (10**15, 2**63, 2**64 - 1)
+    ),
+    Row(13, "no quota", "SetQuota", {"profile_id": PROFILE}, ("quota",), (GRPC, REST)),
     wrong(85, "neighbors 11", "Timeline", "neighbors", neighbors=11),
     wrong(85, "limit 0", "Search", "limit", limit=0),
     wrong(85, "min_score 2", "Search", "min_score", min_score=2),
@@ -128,6 +135,36 @@ JSON_VALUES: Final = (
         )
     ),
     *(
+        wrong_json(
+            number,
+            f"memories_max {str(value)[:20]!r}",
+            "SetQuota",
+            "quota.memories_max",
+            quota={"memories_max": value},
+        )
+        for number, value in (
+            (46, -1),
+            (34, 2**64),
+            (34, str(2**64)),
+            (34, str(10**15)),
+            (35, "1e3"),
+            (35, "١٢٣"),
+            (35, "1_000"),
+            (35, " 12\n"),
+            (35, ""),
+            (35, 1.5),
+            (35, True),
+            (36, int("9" * 399)),
+            (57, [1]),
+        )
+    ),
+    *(
+        wrong_json(57, f"quota {value!r}", "SetQuota", "quota", quota=value)
+        for value in (5, "large", [], True)
+    ),
+    wrong_json(54, "quota null", "SetQuota", "quota", quota=None),
+    wrong_json(52, "unknown limit", "SetQuota", "quota.memory_max", quota={"memory_max": 5}),
+    *(
         wrong_json(number, f"page_size {value!r}", "ListSessions", "page_size", page_size=value)
         for number, value in (
             (46, -1),
@@ -167,6 +204,8 @@ JSON_VALUES: Final = (
         wrong_json(number, f"{name} from outside", "Observe", name, **{name: value})
         for number, name, value in (
             (45, "created_at", "2031-01-01T00:00:00Z"),
+            (52, "quota", {"memories_max": 5}),
+            (52, "memories_max", 5),
             (52, "source", "ui"),
             (52, "ring", "shock"),
             (52, "id", NOBODY),

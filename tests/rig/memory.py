@@ -74,6 +74,7 @@ class Memories:
     embedder: Letters
     counter: TokenCounter
     clock: Time = field(default_factory=Time)
+    memories_max: int = 1_000_000
 
     def __post_init__(self) -> None:
         """Wire what the service wires."""
@@ -97,7 +98,7 @@ class Memories:
     async def observe_all(self, profile: UUID, session_id: UUID, *raws: Raw) -> list[Kept]:
         """Several kept at once."""
         at = [(f"observations[{number}].", raw) for number, raw in enumerate(raws)]
-        return await self.observer.observe(profile, session_id, GRPC, at, self.clock())
+        return await self.observer.observe(profile, session_id, GRPC, at, self.memories_max, self.clock())
 
     async def rows(self, query: str, *args: object) -> list[Any]:
         """What the superuser, whom no policy stops, reads."""

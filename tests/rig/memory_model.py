@@ -79,6 +79,8 @@ class Used:
 class Model:
     """What a profile remembers."""
 
+    memories_max: int
+    """Its quota."""
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
     memories: list[Remembered] = field(default_factory=list[Remembered])
     """In the order in which they were made."""
@@ -101,6 +103,9 @@ class Model:
         texts = {seen[at].content for at in fresh}
         if any(not self.find(session, one.content) and one.content not in texts for one in seen):
             return "MEMORY_NOT_FOUND"
+        new = {text for text in texts if not self.find(session, text)}
+        if new and len(self.memories) + len(new) > self.memories_max:
+            return "QUOTA_EXCEEDED"
         for at in fresh:
             self._keep(session, seen[at])
         return ""

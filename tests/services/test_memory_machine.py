@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as some
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import quota_pb2
 from treering.memory.v1 import memory_pb2, session_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
@@ -30,6 +31,8 @@ TEXTS = tuple(
     f"The {what} is {how}." for what in ("build", "deploy", "crane") for how in ("red", "late", "new")
 )
 OUTCOMES = (0, 1, 1, 2, 3)
+MEMORIES_MAX = 7
+"""Few enough to be reached; deleting gives room back."""
 KEYS = ("", "", "", "a", "b", "c", "d", "e")
 profiles = count()
 
@@ -66,10 +69,12 @@ class Machine(RuleBasedStateMachine):
         made = self.admin.CreateProfile(
             access_pb.CreateProfileRequest(owner="machine", workspace="machine", profile=str(next(profiles)))
         )
+        quota = quota_pb2.Quota(memories_max=MEMORIES_MAX)
+        self.admin.SetQuota(access_pb.SetQuotaRequest(profile_id=made.profile.id, quota=quota))
         key = self.admin.CreateKey(access_pb.CreateKeyRequest(profile_id=made.profile.id, name="machine"))
         self.agent = Agent(self.address, key.secret)
         self.memory: Any = self.agent.memory
-        self.model = Model()
+        self.model = Model(MEMORIES_MAX)
 
     def teardown(self) -> None:
         """Let go of the connection."""

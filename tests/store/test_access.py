@@ -17,8 +17,9 @@ from libs.data.master_key import MasterKey
 from libs.data.postgres import connect
 from libs.data.sealing import SealedRecordBroken
 from libs.errors import Unauthenticated
+from libs.quota import Quota
 from libs.refusal import Refused
-from services.gateway.access import cli
+from services.gateway.access import cli, quota_cli
 from services.gateway.access.first_key import ensure_first_key
 from services.gateway.access.keys import (
     ADMIN,
@@ -72,7 +73,7 @@ async def add_key(store: Store, name: str = "laptop", *scopes: str) -> tuple[Key
     """A key of a profile."""
     profile = await store.create_profile(NAMES, NOW)
     key, minted = issue(Draft(profile.id, name, scopes, None), KNOWN, NOW, os.urandom(RANDOM_BYTES))
-    await store.add_key(key, minted.digest)
+    await store.add_key(key, minted.digest, None)
     return key, minted
 
 
@@ -194,7 +195,7 @@ async def test_what_is_not_there_is_missing(store: Store) -> None:
     with pytest.raises(ProfileNotFound):
         await store.find_profile(uuid4())
     with pytest.raises(ProfileNotFound):
-        await store.add_key(key, minted.digest)
+        await store.add_key(key, minted.digest, None)
     with pytest.raises(KeyNotFound):
         await store.revoke_key("nothing", NOW)
     assert await store.find_grant(minted.id) is None
@@ -472,3 +473,39 @@ async def test_the_command_refuses_a_foreign_database(dsn: str, empty_database: 
         await cli.run(args, dsn, MasterKey(bytes(32)), lambda: NOW, KNOWN)
     with pytest.raises(Refused, match="treering migrate"):
         await cli.run(args, empty_database, MASTER, lambda: NOW, KNOWN)
+
+
+async def quota_command(dsn: str, *words: str) -> int:
+    """Run ``treering quota`` with these words."""
+    parser = argparse.ArgumentParser()
+    quota_cli.add_arguments(parser)
+    return await quota_cli.run(parser.parse_args(words), dsn, MASTER)
+
+
+async def test_the_command_shows_and_sets_a_quota(
+    dsn: str, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a whole: what is left out is the default again. Who is not there is told so."""
+    profile = await store.create_profile(NAMES, NOW)
+
+    assert await quota_command(dsn, "set", str(profile.id), "--memories-max", "5", "--keys-max", "0") == 0
+    assert await store.quota(profile.id) == Quota(memories_max=5, keys_max=0)
+    assert capsys.readouterr().out.splitlines()[0].split() == ["memories_max", "5"]
+    assert await quota_command(dsn, "set", str(profile.id)) == 0
+    assert await store.quota(profile.id) == Quota()
+    assert await quota_command(dsn, "show", str(uuid4())) == 1
+    assert await quota_command(dsn, "show", "nobody") == 1
+    assert "PROFILE_ID" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        await quota_command(dsn, "set", str(profile.id), "--memories-max", "-1")
+
+
+async def test_the_command_makes_a_key_past_the_default(dsn: str, store: Store) -> None:
+    """Whoever has the machine is stopped by a quota that was set only, and can set another."""
+    key, _ = await add_key(store)
+    await store.set_quota(key.profile_id, Quota(keys_max=1))
+    names = ("--owner", NAMES.owner, "--workspace", NAMES.workspace, "--profile", NAMES.profile)
+
+    assert await command(dsn, "create", *names) == 1
+    assert await quota_command(dsn, "set", str(key.profile_id)) == 0
+    assert await command(dsn, "create", *names) == 0

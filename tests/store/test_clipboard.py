@@ -16,9 +16,10 @@ from libs.data.checks import isolation_self_test, profile_tables
 from libs.data.keyring import Keyring
 from libs.data.postgres import Database, connect
 from libs.data.sealing import SealedRecordBroken
+from libs.quota import QuotaExceeded
 from services.clipboard.entries.drafts import Draft, KeyReused, Raw, for_name, for_stack
 from services.clipboard.entries.entry import EntryNotFound, Member, Visibility
-from services.clipboard.entries.quota import Quota, QuotaExceeded
+from services.clipboard.entries.quota import Quota, Usage
 from services.clipboard.entries.stack import POPPED_KEPT, POPPED_KEPT_MAX, StackEmpty
 from services.clipboard.entries.store import LISTED_VALUE_BYTES_MAX, Store
 from services.clipboard.service import SCHEMA
@@ -30,6 +31,7 @@ LATE = timedelta(hours=1)
 """More than a call can wait here for others."""
 TICK = timedelta(microseconds=1)
 GRPC = 4
+ROOMY = Quota(entries=1_000, bytes=1_000_000)
 CANARY = "Quetzalcoatlus"
 
 
@@ -41,9 +43,9 @@ class Clipboards:
     database: Database
     keyring: Keyring
 
-    def store(self, entries: int = 1_000, size: int = 1_000_000) -> Store:
-        """A store with a quota."""
-        return Store(self.database, self.keyring, Quota(entries, size))
+    def store(self) -> Store:
+        """A store."""
+        return Store(self.database, self.keyring)
 
     async def rows(self, query: str, *args: object) -> list[Any]:
         """What the superuser, whom no policy stops, reads."""
@@ -86,7 +88,7 @@ def stacked(value: str = "v", **fields: Any) -> Draft:
 
 async def test_walls_hold_without_a_profile(room: Clipboards) -> None:
     """Also where some rows are for everybody."""
-    await room.store().put(a_member(), named("a", visibility=Visibility.PUBLIC), NOW)
+    await room.store().put(a_member(), named("a", visibility=Visibility.PUBLIC), ROOMY, NOW)
 
     await isolation_self_test(room.database, await profile_tables(room.database, SCHEMA.schema))
 
@@ -94,9 +96,9 @@ async def test_walls_hold_without_a_profile(room: Clipboards) -> None:
 async def test_an_entry_is_gone_at_the_very_microsecond(room: Clipboards) -> None:
     """One before it is there in every answer; then in none, swept or not."""
     store, one = room.store(), a_member()
-    kept = await store.put(one, named("a"), NOW)
+    kept = await store.put(one, named("a"), ROOMY, NOW)
     at = kept.expires_at
-    pushed = (await store.push(one, stacked(), "", NOW)).entry.expires_at
+    pushed = (await store.push(one, stacked(), "", ROOMY, NOW)).entry.expires_at
 
     assert (await store.get(one, one.profile, "a", at - TICK)).id == kept.id
     assert await store.peek(one, one.profile, 0, pushed - TICK)
@@ -117,9 +119,9 @@ async def test_an_entry_is_gone_at_the_very_microsecond(room: Clipboards) -> Non
 async def test_setting_again_keeps_id_and_birth_and_lives_anew(room: Clipboards) -> None:
     """As long as it has not expired: then the next one is another."""
     store, one = room.store(), a_member()
-    first = await store.put(one, named("a", "1"), NOW)
-    second = await store.put(one, named("a", "2", ttl_seconds=60), NOW + LATE)
-    third = await store.put(one, named("a", "3"), NOW + 2 * LATE)
+    first = await store.put(one, named("a", "1"), ROOMY, NOW)
+    second = await store.put(one, named("a", "2", ttl_seconds=60), ROOMY, NOW + LATE)
+    third = await store.put(one, named("a", "3"), ROOMY, NOW + 2 * LATE)
 
     assert (second.id, second.created_at) == (first.id, first.created_at)
     assert second.expires_at == second.updated_at + timedelta(seconds=60)
@@ -131,7 +133,7 @@ async def test_setting_again_keeps_id_and_birth_and_lives_anew(room: Clipboards)
 async def test_one_row_under_sixty_four_writers(room: Clipboards) -> None:
     """The last commit is what is read."""
     store, one = room.store(), a_member()
-    kept = await asyncio.gather(*(store.put(one, named("a", str(n)), NOW) for n in range(64)))
+    kept = await asyncio.gather(*(store.put(one, named("a", str(n)), ROOMY, NOW) for n in range(64)))
 
     assert len({entry.id for entry in kept}) == 1
     [row] = await room.rows("SELECT count(*) AS rows FROM clipboard.entry")
@@ -140,29 +142,48 @@ async def test_one_row_under_sixty_four_writers(room: Clipboards) -> None:
 
 async def test_a_quota_counts_what_can_be_read(room: Clipboards) -> None:
     """Entries and bytes, with names and on the stack; not what is replaced, popped or expired."""
-    store, one = room.store(entries=2, size=10), a_member()
-    await store.put(one, named("a", "12345"), NOW)
-    await store.push(one, stacked("12345"), "", NOW)
+    store, one, quota = room.store(), a_member(), Quota(entries=2, bytes=10)
+    await store.put(one, named("a", "12345"), quota, NOW)
+    await store.push(one, stacked("12345"), "", quota, NOW)
 
-    for refused in (store.put(one, named("b", ""), NOW), store.push(one, stacked(""), "", NOW)):
+    for refused in (store.put(one, named("b", ""), quota, NOW), store.push(one, stacked(""), "", quota, NOW)):
         with pytest.raises(QuotaExceeded) as caught:
             await refused
-        assert caught.value.metadata == {"limit": "2", "of": "entries"}
+        assert caught.value.metadata == {"quota": "clipboard_entries", "limit": "2"}
     with pytest.raises(QuotaExceeded) as caught:
-        await store.put(one, named("a", "123456"), NOW)
-    assert caught.value.metadata == {"limit": "10", "of": "bytes"}
-    await store.put(one, named("a", "54321"), NOW)
+        await store.put(one, named("a", "123456"), quota, NOW)
+    assert caught.value.metadata == {"quota": "clipboard_bytes", "limit": "10"}
+    await store.put(one, named("a", "54321"), quota, NOW)
     await store.pop(one, "key", NOW)
-    await store.push(one, stacked("12345"), "", NOW)
-    await store.push(one, stacked("1234567890"), "", NOW + DAY + LATE)
-    await store.put(a_member(), named("a", "1234567890"), NOW)
+    await store.push(one, stacked("12345"), "", quota, NOW)
+    await store.push(one, stacked("1234567890"), "", quota, NOW + DAY + LATE)
+    await store.put(a_member(), named("a", "1234567890"), quota, NOW)
+
+
+async def test_usage_is_what_can_be_read(room: Clipboards) -> None:
+    """To the microsecond, swept or not; popped and replaced ones are not in it; nothing is nothing."""
+    store, one = room.store(), a_member()
+    assert await store.usage(one.profile, NOW) == Usage(0, 0)
+    await store.put(one, named("a", "123", ttl_seconds=60), ROOMY, NOW)
+    await store.put(one, named("b", "12345"), ROOMY, NOW)
+    await store.put(one, named("b", "1234"), ROOMY, NOW)
+    for _ in range(2):
+        await store.push(one, stacked("é"), "", ROOMY, NOW)
+    await store.pop(one, "key", NOW)
+    at = (await store.get(one, one.profile, "a", NOW)).expires_at
+
+    assert await store.usage(one.profile, at - TICK) == Usage(3, 9)
+    assert await store.usage(one.profile, at) == Usage(2, 6)
+    await store.sweep(500, at)
+    assert await store.usage(one.profile, at) == Usage(2, 6)
+    assert await store.usage(a_member().profile, NOW) == Usage(0, 0)
 
 
 async def test_a_quota_is_exact_under_many_writers(room: Clipboards) -> None:
     """As many as may are kept, whoever comes at once."""
-    store, one = room.store(entries=10), a_member()
-    calls = [store.put(one, named(str(n)), NOW) for n in range(20)]
-    calls += [store.push(one, stacked(), "", NOW) for _ in range(20)]  # pyright: ignore[reportArgumentType]
+    store, one, quota = room.store(), a_member(), Quota(entries=10, bytes=1_000)
+    calls = [store.put(one, named(str(n)), quota, NOW) for n in range(20)]
+    calls += [store.push(one, stacked(), "", quota, NOW) for _ in range(20)]  # pyright: ignore[reportArgumentType]
 
     answers = await asyncio.gather(*calls, return_exceptions=True)
 
@@ -173,23 +194,23 @@ async def test_a_quota_is_exact_under_many_writers(room: Clipboards) -> None:
 async def test_a_pop_is_answered_again_by_its_key(room: Clipboards) -> None:
     """The same entry and version; nothing more is taken; another call with that key is refused."""
     store, one = room.store(), a_member()
-    await store.push(one, stacked("1"), "", NOW)
-    await store.push(one, stacked("2"), "", NOW)
+    await store.push(one, stacked("1"), "", ROOMY, NOW)
+    await store.push(one, stacked("2"), "", ROOMY, NOW)
     first = await store.pop(one, "key", NOW)
 
     assert await store.pop(one, "key", NOW + TICK) == first
     assert (first.entry.value, first.entry.depth) == ("2", 0)
     assert (await store.peek(one, one.profile, 0, NOW)).entry.value == "1"
     with pytest.raises(KeyReused):
-        await store.push(one, stacked("3"), "key", NOW)
+        await store.push(one, stacked("3"), "key", ROOMY, NOW)
     assert (await store.pop(one, "", NOW)).entry.value == "1"
 
 
 async def test_what_was_popped_is_shown_again_only_while_it_lives(room: Clipboards) -> None:
     """After it expired a repeated call neither shows it nor takes another."""
     store, one = room.store(), a_member()
-    await store.push(one, stacked("stays"), "", NOW)
-    pushed = await store.push(one, stacked(ttl_seconds=86_400), "", NOW)
+    await store.push(one, stacked("stays"), "", ROOMY, NOW)
+    pushed = await store.push(one, stacked(ttl_seconds=86_400), "", ROOMY, NOW)
     await store.pop(one, "key", NOW)
 
     assert await store.pop(one, "key", pushed.entry.expires_at - LATE)
@@ -202,7 +223,7 @@ async def test_popped_values_are_kept_for_minutes_and_a_bounded_number(room: Cli
     """The key is known longer, so that a late repetition does not take another entry."""
     store, one = room.store(), a_member()
     for value in ("stays", "1", "2"):
-        await store.push(one, stacked(value), "", NOW)
+        await store.push(one, stacked(value), "", ROOMY, NOW)
     await store.pop(one, "first", NOW)
     async with migrations.owner(room.dsn) as connection:
         await connection.execute("UPDATE clipboard.head SET version = version + $1", POPPED_KEPT_MAX)
@@ -221,12 +242,12 @@ async def test_popped_values_are_kept_for_minutes_and_a_bounded_number(room: Cli
 async def test_a_push_is_answered_again_by_its_key(room: Clipboards) -> None:
     """Also when what it pushed was popped since; with another value it is refused."""
     store, one = room.store(), a_member()
-    first = await store.push(one, stacked("1"), "key", NOW)
+    first = await store.push(one, stacked("1"), "key", ROOMY, NOW)
     await store.pop(one, "", NOW)
 
-    assert await store.push(one, stacked("1"), "key", NOW + TICK) == first
+    assert await store.push(one, stacked("1"), "key", ROOMY, NOW + TICK) == first
     with pytest.raises(KeyReused):
-        await store.push(one, stacked("2"), "key", NOW)
+        await store.push(one, stacked("2"), "key", ROOMY, NOW)
     with pytest.raises(StackEmpty):
         await store.pop(one, "", NOW)
 
@@ -235,8 +256,8 @@ async def test_sweeping_is_bounded_and_changes_nothing_that_can_be_seen(room: Cl
     """So many of each kind in one go, of any profile, and only what has expired."""
     store, many = room.store(), [a_member() for _ in range(5)]
     for one in many:
-        await store.put(one, named("old", ttl_seconds=60), NOW)
-        await store.put(one, named("new"), NOW)
+        await store.put(one, named("old", ttl_seconds=60), ROOMY, NOW)
+        await store.put(one, named("new"), ROOMY, NOW)
     later = NOW + LATE
 
     assert [await store.sweep(2, later) for _ in range(4)] == [2, 2, 1, 0]
@@ -249,9 +270,9 @@ async def test_sweeping_is_bounded_and_changes_nothing_that_can_be_seen(room: Cl
 async def test_answers_are_forgotten_after_a_day(room: Clipboards) -> None:
     """Then the same key is a new call."""
     store, one = room.store(), a_member()
-    first = await store.push(one, stacked("1"), "key", NOW)
+    first = await store.push(one, stacked("1"), "key", ROOMY, NOW)
 
-    second = await store.push(one, stacked("1"), "key", NOW + DAY + LATE)
+    second = await store.push(one, stacked("1"), "key", ROOMY, NOW + DAY + LATE)
     assert second.entry.id != first.entry.id
     assert await store.sweep(100, NOW + 2 * DAY + 2 * LATE) == 2
     assert await room.rows("SELECT FROM clipboard.answer") == []
@@ -271,9 +292,9 @@ async def test_who_may_read(
 ) -> None:
     """Decided at each reading, for names, for the stack, and for lists; nobody else can change anything."""
     store, one = room.store(), a_member()
-    await store.put(one, named("a", visibility=visibility), NOW)
-    await store.push(one, stacked("hidden"), "", NOW)
-    await store.push(one, stacked("shown", visibility=visibility), "", NOW)
+    await store.put(one, named("a", visibility=visibility), ROOMY, NOW)
+    await store.push(one, stacked("hidden"), "", ROOMY, NOW)
+    await store.push(one, stacked("shown", visibility=visibility), "", ROOMY, NOW)
 
     for other, sees in ((a_member(one.workspace), seen_by_colleague), (a_member(), seen_by_stranger)):
         for asked in (store.get(other, one.profile, "a", NOW), store.peek(other, one.profile, 0, NOW)):
@@ -288,7 +309,7 @@ async def test_who_may_read(
             await store.peek(other, one.profile, 1, NOW)
         with pytest.raises(EntryNotFound):
             await store.delete(other.profile, "a", NOW)
-    await store.put(one, named("a"), NOW)
+    await store.put(one, named("a"), ROOMY, NOW)
     with pytest.raises(EntryNotFound):
         await store.get(a_member(one.workspace), one.profile, "a", NOW)
 
@@ -296,7 +317,7 @@ async def test_who_may_read(
 async def test_what_was_popped_is_nobodys_to_read(room: Clipboards) -> None:
     """Though it is kept for a repeated call, and was for everybody."""
     store, one = room.store(), a_member()
-    await store.push(one, stacked(visibility=Visibility.PUBLIC), "", NOW)
+    await store.push(one, stacked(visibility=Visibility.PUBLIC), "", ROOMY, NOW)
     await store.pop(one, "key", NOW)
 
     assert await store.newest(a_member(), one.profile, 9, None, NOW) == []
@@ -317,8 +338,8 @@ async def test_asking_about_strangers_makes_no_keys(room: Clipboards) -> None:
 async def test_lists_leave_long_values_out(room: Clipboards) -> None:
     """One byte over the limit."""
     store, one = room.store(), a_member()
-    await store.put(one, named("long", "x" * (LISTED_VALUE_BYTES_MAX + 1)), NOW)
-    await store.put(one, named("short", "x" * LISTED_VALUE_BYTES_MAX), NOW)
+    await store.put(one, named("long", "x" * (LISTED_VALUE_BYTES_MAX + 1)), ROOMY, NOW)
+    await store.put(one, named("short", "x" * LISTED_VALUE_BYTES_MAX), ROOMY, NOW)
 
     listed = await store.newest(one, one.profile, 9, None, NOW)
     assert {entry.labels.name: entry.value is None for entry in listed} == {"long": True, "short": False}
@@ -329,8 +350,8 @@ async def test_nothing_that_was_written_can_be_read_in_the_tables(room: Clipboar
     store, one = room.store(), a_member()
     for member in (one, a_member()):
         fields = {"content_type": f"x/{CANARY}", "tool": CANARY, "model": CANARY}
-        await store.put(member, named(CANARY, CANARY, **fields), NOW)
-        await store.push(member, stacked(CANARY, **fields), CANARY, NOW)
+        await store.put(member, named(CANARY, CANARY, **fields), ROOMY, NOW)
+        await store.push(member, stacked(CANARY, **fields), CANARY, ROOMY, NOW)
         await store.pop(member, CANARY + "2", NOW)
 
     tables = ("head", "entry", "answer", "data_key")
@@ -343,10 +364,10 @@ async def test_nothing_that_was_written_can_be_read_in_the_tables(room: Clipboar
 async def test_sealed_values_open_only_where_they_were_written(room: Clipboards) -> None:
     """Neither under another name nor after the next write."""
     store, one = room.store(), a_member()
-    await store.put(one, named("a", "old"), NOW)
+    await store.put(one, named("a", "old"), ROOMY, NOW)
     [old] = await room.rows("SELECT value_sealed FROM clipboard.entry")
-    await store.put(one, named("a", "new"), NOW)
-    await store.put(one, named("b", "other"), NOW)
+    await store.put(one, named("a", "new"), ROOMY, NOW)
+    await store.put(one, named("b", "other"), ROOMY, NOW)
 
     async with migrations.owner(room.dsn) as connection:
         await connection.execute("UPDATE clipboard.entry SET value_sealed = $1", old["value_sealed"])
@@ -362,8 +383,8 @@ async def test_the_numbers_of_a_profile_are_those_of_its_entries(room: Clipboard
     for number in range(60):
         now = NOW + timedelta(seconds=number)
         calls += [
-            store.put(one, named(str(number % 7), "x" * number, ttl_seconds=20), now),
-            store.push(one, stacked("y" * number, ttl_seconds=30), "", now),
+            store.put(one, named(str(number % 7), "x" * number, ttl_seconds=20), ROOMY, now),
+            store.push(one, stacked("y" * number, ttl_seconds=30), "", ROOMY, now),
             store.pop(one, f"key {number}" if number % 2 else "", now),
             store.delete(one.profile, str(number % 5), now),
             store.sweep(3, now),

@@ -22,5 +22,8 @@ SELECT clipboard.remove($1, $2, $3);
 -- name: clear
 SELECT * FROM clipboard.clear($1, $2);
 
+-- name: usage
+SELECT * FROM clipboard.usage($1, $2);
+
 -- name: sweep
 SELECT clipboard.sweep($1, $2, $3);

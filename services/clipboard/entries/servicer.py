@@ -16,23 +16,25 @@ from libs.rpc.lists import Lists
 from services.clipboard.entries import wire
 from services.clipboard.entries.drafts import NAME_CHARS_MAX, for_name, for_stack, optional_name
 from services.clipboard.entries.entry import Member
+from services.clipboard.entries.quota import Quota
 from services.clipboard.entries.store import Store
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class ClipboardServicer(rpc.ClipboardServiceServicer):
-    """Hands data between tools and agents."""
+    """Hands data between tools and agents. ``quota`` holds where a profile's own does not say."""
 
-    def __init__(self, store: Store, pages: Pages, clock: Clock) -> None:
+    def __init__(self, store: Store, pages: Pages, clock: Clock, quota: Quota) -> None:
         self._store = store
         self._lists = Lists(pages, clock)
         self._clock = clock
+        self._quota = quota
 
     async def Set(self, request: pb.SetRequest, context: Context) -> pb.SetResponse:
         """Put a value under a name."""
         draft = for_name(request.name, wire.to_raw(request), caller().source)
-        entry = await self._store.put(_member(), draft, self._clock())
+        entry = await self._store.put(_member(), draft, self._allowed(), self._clock())
         return pb.SetResponse(entry=wire.of_entry(entry))
 
     async def Get(self, request: pb.GetRequest, context: Context) -> pb.GetResponse:
@@ -74,7 +76,7 @@ class ClipboardServicer(rpc.ClipboardServiceServicer):
         """Put a value on the stack."""
         key = optional_name("idempotency_key", request.idempotency_key)
         draft = for_stack(wire.to_raw(request), caller().source)
-        pushed = await self._store.push(_member(), draft, key, self._clock())
+        pushed = await self._store.push(_member(), draft, key, self._allowed(), self._clock())
         return pb.PushResponse(entry=wire.of_entry(pushed.entry), stack_version=pushed.version)
 
     async def Pop(self, request: pb.PopRequest, context: Context) -> pb.PopResponse:
@@ -82,6 +84,14 @@ class ClipboardServicer(rpc.ClipboardServiceServicer):
         key = optional_name("idempotency_key", request.idempotency_key)
         popped = await self._store.pop(_member(), key, self._clock())
         return pb.PopResponse(entry=wire.of_entry(popped.entry), stack_version=popped.version)
+
+    async def GetUsage(self, request: pb.GetUsageRequest, context: Context) -> pb.GetUsageResponse:
+        """Read how much is there, and how much may be."""
+        usage = await self._store.usage(caller().profile, self._clock())
+        return wire.of_usage(usage, self._allowed())
+
+    def _allowed(self) -> Quota:
+        return self._quota.of(caller().quota)
 
 
 def _member() -> Member:

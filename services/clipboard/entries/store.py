@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import astuple
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -13,7 +14,7 @@ from libs.data.postgres import Database, Row
 from services.clipboard.entries import rows
 from services.clipboard.entries.drafts import Draft, KeyReused
 from services.clipboard.entries.entry import Entry, EntryNotFound, Member
-from services.clipboard.entries.quota import Quota
+from services.clipboard.entries.quota import Quota, Usage
 from services.clipboard.entries.stack import (
     KEY_KEPT,
     POPPED_KEPT,
@@ -33,24 +34,21 @@ VERSION_BITS = 63
 class Store:
     """What is kept of clipboards, by profile."""
 
-    def __init__(
-        self, database: Database, keyring: Keyring, quota: Quota, new_id: Callable[[], UUID] = uuid4
-    ) -> None:
+    def __init__(self, database: Database, keyring: Keyring, new_id: Callable[[], UUID] = uuid4) -> None:
         self._database = database
         self._keyring = keyring
-        self._quota = quota
         self._new_id = new_id
         self._queries = sql.load(PACKAGE)
 
-    async def put(self, member: Member, draft: Draft, now: datetime) -> Entry:
+    async def put(self, member: Member, draft: Draft, quota: Quota, now: datetime) -> Entry:
         """Put an entry under its name, or replace the one that is there. Raises ``QuotaExceeded``."""
         keys = await self._keyring.of(member.profile)
-        row = await self._one(
-            self._queries.put, member.profile, self._item(keys, member, draft), self._limits, now
-        )
+        item = self._item(keys, member, draft)
+        row = await self._one(self._queries.put, member.profile, item, astuple(quota), now)
+        quota.check(row["verdict"])
         return rows.kept(draft, row["id"], row["created_at"], row["updated_at"], row["expires_at"])
 
-    async def push(self, member: Member, draft: Draft, key: str, now: datetime) -> Stacked:
+    async def push(self, member: Member, draft: Draft, key: str, quota: Quota, now: datetime) -> Stacked:
         """Put an entry on the stack, or answer what a call with this key did; an empty key is none.
 
         Raises ``QuotaExceeded``, ``KeyReused``.
@@ -62,9 +60,10 @@ class Store:
             self._item(keys, member, draft),
             *_blind_call(keys, key, "push", draft.signature if key else ""),
             KEY_KEPT,
-            self._limits,
+            astuple(quota),
             now,
         )
+        quota.check(row["verdict"])
         made = row["created_at"]
         entry = rows.kept(draft, row["id"], made, made, row["expires_at"], row["position"])
         return Stacked(entry, row["stack_version"])
@@ -141,13 +140,14 @@ class Store:
         row = await self._one(self._queries.clear, profile, now)
         return Cleared(row["cleared"], row["stack_version"])
 
+    async def usage(self, profile: UUID, now: datetime) -> Usage:
+        """What there is on a profile's clipboard."""
+        row = await self._one(self._queries.usage, profile, now)
+        return Usage(row["entries"], row["bytes"])
+
     async def sweep(self, limit: int, now: datetime) -> int:
         """Delete some of what nobody can be answered with any more, of any profile. Answers how much."""
         return await self._database.fetchval(self._queries.sweep, limit, POPPED_KEPT, now)
-
-    @property
-    def _limits(self) -> tuple[int, int]:
-        return self._quota.entries, self._quota.bytes
 
     def _item(self, keys: ProfileKeys, member: Member, draft: Draft) -> rows.Item:
         version = secrets.randbits(VERSION_BITS)
@@ -162,8 +162,6 @@ class Store:
     async def _one(self, query: str, *args: object) -> Row:
         [row] = await self._database.fetch(query, *args)
         match row.get("verdict"):
-            case "entries" | "bytes" as part:
-                raise self._quota.exceeded(part)
             case "key_reused":
                 raise KeyReused
             case "empty":

@@ -11,6 +11,7 @@ from treering.clipboard.v1 import clipboard_service_pb2 as pb
 from libs.messages import of_time, to_id
 from services.clipboard.entries.drafts import CONTENT_TYPE, TTL_SECONDS, Raw
 from services.clipboard.entries.entry import Entry, Visibility
+from services.clipboard.entries.quota import Quota, Usage
 from services.clipboard.entries.values import Encoding
 
 
@@ -52,4 +53,14 @@ def of_entry(entry: Entry) -> clipboard_pb2.Entry:
         created_at=of_time(entry.created_at),
         updated_at=of_time(entry.updated_at),
         expires_at=of_time(entry.expires_at),
+    )
+
+
+def of_usage(usage: Usage, quota: Quota) -> pb.GetUsageResponse:
+    """What there is beside what there may be."""
+    return pb.GetUsageResponse(
+        entry_count=usage.entries,
+        entries_max=quota.entries,
+        size_bytes=usage.bytes,
+        bytes_max=quota.bytes,
     )

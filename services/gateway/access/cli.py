@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 from libs.clock import Clock
@@ -59,13 +59,18 @@ async def run(
 
     ``scopes`` are those that methods ask for. ``Refused`` if the database is not one of this master key.
     """
+    return await attempt("key", dsn, master, lambda store: _do(args, store, clock(), scopes))
+
+
+async def attempt(verb: str, dsn: str, master: MasterKey, work: Callable[[Store], Awaitable[None]]) -> int:
+    """Do what a verb asks of the store and answer its exit code, as ``run`` does."""
     async with migrations.owner(dsn) as connection:
         await check_master_key(connection, master)
     try:
         async with opened(dsn, master, size=1) as store:
-            await _do(args, store, clock(), scopes)
+            await work(store)
     except Problem as problem:
-        print(f"treering key: {problem.message}", file=sys.stderr)
+        print(f"treering {verb}: {problem.message}", file=sys.stderr)
         return 1
     return 0
 
@@ -104,7 +109,7 @@ async def _create(args: argparse.Namespace, store: Store, now: datetime, scopes:
     expires_at = now + args.expires if args.expires else None
     profile = await store.create_profile(names, now)
     key, minted = issue(Draft(profile.id, name, asked, expires_at), scopes, now, os.urandom(RANDOM_BYTES))
-    await store.add_key(key, minted.digest)
+    await store.add_key(key, minted.digest, keys_max=None)
     about = f"Key {key.id} for {'/'.join(names)} may {', '.join(key.scopes)}; expires: {_moment(expires_at)}."
     print(f"{about}\nKeep the secret: it is not shown again.", file=sys.stderr)
     print(minted.secret)

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from libs import errors
 from libs.errors import invalid
+from libs.quota import NOTHING_SET, Quota, QuotaExceeded
 
 ID_CHARS = 12
 ID_RANDOM_BYTES = 8
@@ -39,6 +40,16 @@ class KeyNotFound(errors.Missing):
     """There is no key with this id."""
 
     reason = "KEY_NOT_FOUND"
+
+
+class KeysFull(QuotaExceeded):
+    """The profile has as many keys as it may. Revoke one, or set a larger quota."""
+
+    @classmethod
+    def at(cls, limit: int) -> KeysFull:
+        """At so many keys that are neither revoked nor expired."""
+        message = f"The profile may have {limit} live keys. Revoke one, or set a larger quota."
+        return cls(message, metadata={"quota": "keys", "limit": str(limit)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,8 @@ class Grant:
     expires_at: datetime | None
     revoked_at: datetime | None
     secret_sha256: bytes = field(repr=False)
+    quota: Quota = NOTHING_SET
+    """Of the profile."""
 
 
 def mint(random: bytes) -> Minted:

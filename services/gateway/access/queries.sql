@@ -11,11 +11,18 @@ WHERE (created_at, id) < (coalesce($1, 'infinity'::timestamptz), coalesce($2, '0
 ORDER BY created_at DESC, id DESC
 LIMIT $3;
 
--- name: add_key
+-- name: quota
+SELECT memories_max, clipboard_entries_max, clipboard_bytes_max, keys_max FROM access.profile WHERE id = $1;
+
+-- name: set_quota
 -- No row: there is no such profile.
-INSERT INTO access.api_key (id, profile, name_sealed, secret_sha256, scopes, created_at, expires_at)
-SELECT $1, p.id, $3, $4, $5, $6, $7 FROM access.profile p WHERE p.id = $2
+UPDATE access.profile SET
+    memories_max = $2, clipboard_entries_max = $3, clipboard_bytes_max = $4, keys_max = $5
+WHERE id = $1
 RETURNING id;
+
+-- name: add_key
+SELECT * FROM access.add_key($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: add_first_key
 SELECT access.add_first_key($1, $2, $3, $4, $5, $6);
@@ -44,7 +51,8 @@ UPDATE access.api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1
 RETURNING id, profile, name_sealed, scopes, created_at, expires_at, revoked_at;
 
 -- name: find_grant
-SELECT k.id, w.owner, p.workspace, k.profile, k.scopes, k.expires_at, k.revoked_at, k.secret_sha256
+SELECT k.id, w.owner, p.workspace, k.profile, k.scopes, k.expires_at, k.revoked_at, k.secret_sha256,
+       p.memories_max, p.clipboard_entries_max, p.clipboard_bytes_max, p.keys_max
 FROM access.api_key k
 JOIN access.profile p ON p.id = k.profile
 JOIN access.workspace w ON w.id = p.workspace

@@ -9,7 +9,7 @@ from treering.access.v1 import access_service_pb2_grpc as rpc
 
 from libs.clock import Clock
 from libs.data.pages import Pages
-from libs.messages import to_id
+from libs.messages import of_quota, to_id, to_quota
 from libs.rpc.caller import caller
 from libs.rpc.chain import Context
 from libs.rpc.lists import Lists
@@ -19,13 +19,19 @@ from services.gateway.access.store import Store
 
 
 class AccessServicer(rpc.AccessServiceServicer):
-    """Serves whoever runs the house. ``scopes`` are those that methods ask for."""
+    """Serves whoever runs the house. ``scopes`` are those that methods ask for.
 
-    def __init__(self, store: Store, clock: Clock, pages: Pages, scopes: frozenset[str]) -> None:
+    A profile whose quota does not say otherwise may have ``keys_max`` live keys.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, pages: Pages, scopes: frozenset[str], keys_max: int
+    ) -> None:
         self._store = store
         self._clock = clock
         self._lists = Lists(pages, clock)
         self._scopes = scopes
+        self._keys_max = keys_max
 
     async def CreateProfile(
         self, request: pb.CreateProfileRequest, context: Context
@@ -50,11 +56,22 @@ class AccessServicer(rpc.AccessServiceServicer):
         )
         return pb.ListProfilesResponse(profiles=shown, next_page_token=token)
 
+    async def GetQuota(self, request: pb.GetQuotaRequest, context: Context) -> pb.GetQuotaResponse:
+        """Read what was set for a profile."""
+        quota = await self._store.quota(to_id("profile_id", request.profile_id))
+        return pb.GetQuotaResponse(quota=of_quota(quota))
+
+    async def SetQuota(self, request: pb.SetQuotaRequest, context: Context) -> pb.SetQuotaResponse:
+        """Set a profile's quota as a whole."""
+        quota = to_quota(request.quota)
+        await self._store.set_quota(to_id("profile_id", request.profile_id), quota)
+        return pb.SetQuotaResponse(quota=of_quota(quota))
+
     async def CreateKey(self, request: pb.CreateKeyRequest, context: Context) -> pb.CreateKeyResponse:
         """Make a key. Its secret is in this answer only."""
         draft = wire.to_draft(request)
         key, minted = issue(draft, self._scopes, self._clock(), os.urandom(RANDOM_BYTES))
-        await self._store.add_key(key, minted.digest)
+        await self._store.add_key(key, minted.digest, self._keys_max)
         return pb.CreateKeyResponse(key=wire.key_message(key), secret=minted.secret)
 
     async def ListKeys(self, request: pb.ListKeysRequest, context: Context) -> pb.ListKeysResponse:

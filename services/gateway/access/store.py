@@ -13,7 +13,8 @@ from libs.data.keyring import ProfileKeys
 from libs.data.master_key import MasterKey
 from libs.data.pages import Position
 from libs.data.postgres import POOL_SIZE, Database, Row, connect
-from services.gateway.access.keys import Grant, Key, KeyNotFound
+from libs.quota import Quota
+from services.gateway.access.keys import Grant, Key, KeyNotFound, KeysFull
 from services.gateway.access.profiles import Names, Profile, ProfileNotFound
 
 SCHEMA = ServiceSchema(schema="access", package="services.gateway.access", role="treering_access")
@@ -55,11 +56,33 @@ class Store:
         rows = await self._database.fetch(self._queries.list_profiles, *(after or (None, None)), limit)
         return [self._profile(row) for row in rows]
 
-    async def add_key(self, key: Key, digest: bytes) -> None:
-        """Keep a new key, or ``ProfileNotFound``."""
-        added = await self._database.fetchval(self._queries.add_key, *self._kept(key, digest), key.expires_at)
-        if added is None:
+    async def quota(self, profile_id: UUID) -> Quota:
+        """What was set for a profile, or ``ProfileNotFound``."""
+        row = await self._database.fetchrow(self._queries.quota, profile_id)
+        if row is None:
             raise ProfileNotFound
+        return Quota(*row)
+
+    async def set_quota(self, profile_id: UUID, quota: Quota) -> None:
+        """Set it as a whole, or ``ProfileNotFound``."""
+        limits = (quota.memories_max, quota.clipboard_entries_max, quota.clipboard_bytes_max, quota.keys_max)
+        if await self._database.fetchval(self._queries.set_quota, profile_id, *limits) is None:
+            raise ProfileNotFound
+
+    async def add_key(self, key: Key, digest: bytes, keys_max: int | None) -> None:
+        """Keep a new key. ``keys_max`` live ones are enough where the profile's quota does not say.
+
+        Raises ``ProfileNotFound``, ``KeysFull``.
+        """
+        kept = (*self._kept(key, digest), key.expires_at)
+        [row] = await self._database.fetch(self._queries.add_key, *kept, keys_max)
+        match row["verdict"]:
+            case "profile_not_found":
+                raise ProfileNotFound
+            case "quota_exceeded":
+                raise KeysFull.at(row["keys_max"])
+            case _:
+                return
 
     async def add_first_key(self, key: Key, digest: bytes) -> bool:
         """Keep a key if no admin key was ever made, and answer whether it was kept."""
@@ -90,8 +113,10 @@ class Store:
         row = await self._database.fetchrow(self._queries.find_grant, key_id)
         if row is None:
             return None
-        key, owner, workspace, profile, scopes, *rest = row
-        return Grant(key, owner, workspace, profile, tuple(scopes), *rest)
+        key, owner, workspace, profile, scopes, expires_at, revoked_at, digest, *limits = row
+        return Grant(
+            key, owner, workspace, profile, tuple(scopes), expires_at, revoked_at, digest, Quota(*limits)
+        )
 
     async def ping(self) -> None:
         """Return if the database answers; otherwise ``Unavailable``."""

@@ -11,7 +11,7 @@ from treering.access.v1 import verification_service_pb2 as verification
 
 from libs.errors import invalid
 from libs.language.names import clean_name
-from libs.messages import to_id, to_time
+from libs.messages import of_quota, to_id, to_time
 from services.gateway.access.keys import Draft, Grant, Key
 from services.gateway.access.profiles import NAME_CHARS_MAX, Names, Profile
 
@@ -81,4 +81,5 @@ def verified_message(grant: Grant) -> verification.VerifyKeyResponse:
         key_id=grant.key_id,
         scopes=grant.scopes,
         expires_at=grant.expires_at,
+        quota=of_quota(grant.quota),
     )

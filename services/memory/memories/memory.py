@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from libs import errors
+from libs.quota import QuotaExceeded
 from services.memory.memories.metadata import Metadata
 from services.memory.memories.observations import Labels
 from services.memory.memories.rings import Outcome, Ring, Stage, Type
@@ -20,6 +21,19 @@ class MemoryNotFound(errors.Missing):
 
 class MemoryDeleted(MemoryNotFound):
     """The memory of this idempotency key was deleted since."""
+
+
+class MemoriesFull(QuotaExceeded):
+    """The profile keeps as many memories as it may. Delete some, or ask for a larger quota."""
+
+    @classmethod
+    def at(cls, limit: int, room: int) -> MemoriesFull:
+        """At so many memories, when more were brought than there is room for."""
+        message = (
+            f"The profile may keep {limit} memories and has room for {room}. "
+            "Delete some, or ask for a larger quota."
+        )
+        return cls(message, metadata={"quota": "memories", "limit": str(limit), "room": str(room)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,13 @@ class Observer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="observe")
 
     async def observe(
-        self, profile: UUID, session_id: UUID, source: int, raws: Sequence[tuple[str, Raw]], now: datetime
+        self,
+        profile: UUID,
+        session_id: UUID,
+        source: int,
+        raws: Sequence[tuple[str, Raw]],
+        memories_max: int,
+        now: datetime,
     ) -> list[Kept]:
         """Keep observations, all or none; each comes with the path that stands before its fields' names.
 
@@ -54,7 +60,7 @@ class Observer:
         drafts = await self._understand(keys, raws)
         vectors, model = await self._embed([draft.observation.content for draft in drafts])
         batch = Batch(drafts, vectors, model, self._embedder.model)
-        return await self._store.observe(profile, session_id, source, batch, now)
+        return await self._store.observe(profile, session_id, source, batch, memories_max, now)
 
     async def _understand(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
         if sum(len(raw.content) for _, raw in raws) <= AT_ONCE_CHARS_MAX:

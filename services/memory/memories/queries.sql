@@ -1,5 +1,5 @@
 -- name: observe
-SELECT * FROM memory.observe($1, $2, $3, $4, $5, $6, $7, $8);
+SELECT * FROM memory.observe($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- name: forget
 SELECT memory.forget($1, $2);

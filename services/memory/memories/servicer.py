@@ -15,6 +15,7 @@ from libs.data.pages import Pages
 from libs.language.names import clean_name
 from libs.language.tokens import TokenCounter
 from libs.messages import fitting, to_id
+from libs.quota import allowed
 from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
 from services.memory.memories import wire
@@ -38,7 +39,10 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class MemoryServicer(rpc.MemoryServiceServicer):
-    """What an agent observes, and how it finds it again."""
+    """What an agent observes, and how it finds it again.
+
+    A profile whose quota does not say otherwise may keep ``memories_max`` memories.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         counter: TokenCounter,
         pages: Pages,
         clock: Clock,
+        memories_max: int,
         new_id: Callable[[], UUID] = uuid4,
     ) -> None:
         self._store = store
@@ -60,6 +65,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self._counter = counter
         self._lists = Lists(pages, clock)
         self._clock = clock
+        self._memories_max = memories_max
         self._new_id = new_id
 
     async def StartSession(
@@ -169,7 +175,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
         """Count what is remembered."""
-        return wire.of_stats(await self._store.stats(caller().profile))
+        return wire.of_stats(await self._store.stats(caller().profile), self._allowed())
 
     async def ListZReports(
         self, request: pb.ListZReportsRequest, context: Context
@@ -190,8 +196,12 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def _observe(self, session_id: str, raws: Sequence[tuple[str, Raw]]) -> list[Kept]:
         who = caller()
         return await self._observer.observe(
-            who.profile, to_id("session_id", session_id), who.source, raws, self._clock()
+            who.profile, to_id("session_id", session_id), who.source, raws, self._allowed(), self._clock()
         )
+
+    def _allowed(self) -> int:
+        """Memories that the caller may keep."""
+        return allowed(caller().quota.memories_max, self._memories_max)
 
     async def _read(self, ids: Sequence[UUID]) -> dict[UUID, Memory]:
         """Memories in full, counted as read."""

@@ -12,7 +12,15 @@ from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from services.memory.memories import rows
 from services.memory.memories.drafts import Batch
-from services.memory.memories.memory import Kept, Memory, MemoryDeleted, MemoryNotFound, Neighbor, Stats
+from services.memory.memories.memory import (
+    Kept,
+    MemoriesFull,
+    Memory,
+    MemoryDeleted,
+    MemoryNotFound,
+    Neighbor,
+    Stats,
+)
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Ring, Stage
 from services.memory.sessions.rows import session_of
@@ -48,12 +56,13 @@ class Store:
         return await self._keyring.of(profile)
 
     async def observe(
-        self, profile: UUID, session_id: UUID, source: int, batch: Batch, now: datetime
+        self, profile: UUID, session_id: UUID, source: int, batch: Batch, memories_max: int, now: datetime
     ) -> list[Kept]:
         """Keep a batch, all of it or none, in one round trip. One answer for each draft, in order.
 
-        Raises ``SessionNotFound``, ``SessionClosed``, ``KeyReused``; ``MemoryDeleted`` for a repeated call
-        whose memory was deleted since.
+        The profile holds ``memories_max`` afterwards at most, unless nothing new came. Raises
+        ``SessionNotFound``, ``SessionClosed``, ``KeyReused``, ``MemoriesFull``; ``MemoryDeleted`` for a
+        repeated call whose memory was deleted since.
         """
         keys = await self._keyring.of(profile)
         items = [
@@ -70,7 +79,10 @@ class Store:
             batch.preferred_model,
             now,
             now + IDEMPOTENCY_KEPT,
+            memories_max,
         )
+        if answer and answer[0]["verdict"] == "quota_exceeded":
+            raise MemoriesFull.at(memories_max, room=answer[0]["number"])
         return [_kept(keys, row) for row in answer]
 
     async def get(self, profile: UUID, ids: Sequence[UUID]) -> dict[UUID, Memory]:

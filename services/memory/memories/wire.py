@@ -202,8 +202,8 @@ def of_neighbor(neighbor: Neighbor) -> pb.Neighbor:
     )
 
 
-def of_stats(stats: Stats) -> pb.GetStatsResponse:
-    """Counts."""
+def of_stats(stats: Stats, memories_max: int) -> pb.GetStatsResponse:
+    """Counts, and how many memories there may be."""
     return pb.GetStatsResponse(
         memory_count=counted(sum(stats.rings.values())),
         rings=[
@@ -218,6 +218,7 @@ def of_stats(stats: Stats) -> pb.GetStatsResponse:
         content_tokens=counted(stats.content_tokens),
         pending_embeddings=counted(stats.pending),
         secrets_removed=counted(stats.secrets_removed),
+        memories_max=memories_max,
     )
 
 

@@ -11,7 +11,6 @@ import pytest
 from libs.errors import Invalid
 from services.clipboard.entries.drafts import TTL_SECONDS_MAX, Raw, for_name, for_stack
 from services.clipboard.entries.entry import Visibility
-from services.clipboard.entries.quota import Quota
 from services.clipboard.entries.stack import StackEmpty
 
 GRPC = 4
@@ -71,14 +70,6 @@ def test_every_field_is_part_of_the_signature(changed: dict[str, Any]) -> None:
     assert for_stack(replace(RAW, **changed), GRPC).signature != signature
     assert for_stack(RAW, 2).signature != signature
     assert for_stack(RAW, GRPC).signature == signature
-
-
-def test_a_quota_says_which_part_is_full() -> None:
-    """As a number that programs can read."""
-    problem = Quota(entries=3, bytes=10).exceeded("bytes")
-
-    assert problem.reason == "QUOTA_EXCEEDED"
-    assert problem.metadata == {"limit": "10", "of": "bytes"}
 
 
 def test_an_empty_stack_has_a_version() -> None:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from libs import errors
 from libs.errors import Problem, Violation
+from libs.quota import QuotaExceeded
 from libs.rpc.problems import internal
 from libs.rpc.problems import refusal as told_by_grpc
 from services.gateway.problems import NotServed, codes, refusal
@@ -99,6 +100,11 @@ def test_who_is_not_known_is_told_what_to_send() -> None:
 def test_what_is_away_says_when_to_try_again() -> None:
     """A 503 has Retry-After also where nobody knows when."""
     assert refusal(errors.Unavailable()).response("r1").headers["retry-after"] == "1"
+
+
+def test_a_full_quota_never_says_to_try_again() -> None:
+    """A 429 has Retry-After only where waiting helps."""
+    assert "retry-after" not in refusal(QuotaExceeded()).response("r1").headers
 
 
 @pytest.mark.parametrize(

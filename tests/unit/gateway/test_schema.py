@@ -8,6 +8,7 @@ import pytest
 from google.protobuf.descriptor import Descriptor
 from jsonschema import Draft202012Validator
 from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import quota_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
 from services.gateway.catalog import load
@@ -107,6 +108,19 @@ def test_programs_are_told_exactly_what_is_taken(change: dict[str, Any], valid: 
     schema = for_programs.message(of(pb.ObserveRequest)) | {"components": components}
 
     assert valid is Draft202012Validator(schema).is_valid(VALID | change)
+
+
+@pytest.mark.parametrize("inputs", [for_programs, for_agents], ids=["programs", "agents"])
+def test_a_large_limit_is_exact_as_digits_and_as_a_number(inputs: Schemas) -> None:
+    """From 0 to fifteen nines; signs, letters and empty texts are none."""
+    schema = inputs.message(of(quota_pb2.Quota))["properties"]["memories_max"]
+    validator = Draft202012Validator(schema)
+    most = 10**15 - 1
+
+    assert all(validator.is_valid(value) for value in (0, "0", 7, "7", most, str(most)))
+    assert not any(
+        validator.is_valid(value) for value in (-1, "-1", most + 1, str(most + 1), "", "1e3", "07")
+    )
 
 
 def test_an_id_that_may_be_empty_says_so() -> None:
