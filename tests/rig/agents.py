@@ -40,7 +40,8 @@ class Agent:
     """The services at an address, with one key."""
 
     def __init__(self, address: str, secret: str) -> None:
-        self._channel = grpc.insecure_channel(address)
+        # Connections of its own: else one that was refused while a house was down still counts afterwards.
+        self._channel = grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
         shown = grpc.intercept_channel(self._channel, _Bearer(secret))
         self.memory = memory_rpc.MemoryServiceStub(shown)
         self.clipboard = clipboard_rpc.ClipboardServiceStub(shown)
