@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import asyncpg
 import orjson
@@ -17,9 +18,10 @@ from libs.clock import system_clock
 from libs.data import checks
 from libs.refusal import Refused
 from libs.settings import example
-from services import house
+from services import errand, house
 from services.gateway import catalog, openapi
 from services.gateway.access import cli as keys
+from services.gateway.access import profile_cli as profiles
 from services.gateway.access import quota_cli as quotas
 from services.roster import ROLES
 
@@ -95,6 +97,16 @@ def quota(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
         return asyncio.run(quotas.run(arguments, dsn, house.master_key(settings)))
 
 
+def erase(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """Erase a profile with all that is kept of it, for good."""
+    return errand.run(env, partial(profiles.erase, arguments))
+
+
+def export(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """Print all that is kept of a profile, readable, a JSON object a line."""
+    return errand.run(env, partial(profiles.export, arguments))
+
+
 def print_openapi(_: argparse.Namespace, __: Mapping[str, str]) -> int:
     """Print the OpenAPI document."""
     document = openapi.document(catalog.load(), importlib.metadata.version("treering"))
@@ -128,6 +140,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     keys.add_arguments(parsers["key"])
     quotas.add_arguments(parsers["quota"])
+    profiles.add_erase_arguments(parsers["erase"])
+    profiles.add_export_arguments(parsers["export"])
     return parser
 
 
@@ -140,6 +154,8 @@ VERBS: dict[str, Verb] = {
     "migrate": migrate,
     "key": key,
     "quota": quota,
+    "erase": erase,
+    "export": export,
     "doctor": doctor,
     "demo": tell,
     "openapi": print_openapi,

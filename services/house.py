@@ -72,6 +72,11 @@ class Settings:
     """Where the gateway finds the clipboard by gRPC. Empty: in this process."""
 
 
+def gateway_address(settings: Settings) -> str:
+    """Where the gateway is found by gRPC."""
+    return settings.gateway_address or _address(settings.host, settings.grpc_port)
+
+
 def all_settings() -> list[type]:
     """Every settings class that the environment may speak of."""
     listed = [Settings, telemetry.Settings, rates.Settings]

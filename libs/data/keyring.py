@@ -120,11 +120,15 @@ class Keyring:
         found = self._known[profile] = self._unwrapped(profile, rows)
         return found
 
-    async def destroy(self, profile: UUID) -> None:
-        """Make what was sealed for a profile unreadable: here at once, elsewhere in ``KEPT_SECONDS``."""
+    async def destroy(self, profile: UUID) -> int:
+        """Make what was sealed for a profile unreadable: here at once, elsewhere in ``KEPT_SECONDS``.
+
+        Answers how many keys there were.
+        """
         async with self._database.as_profile(profile) as connection:
-            await connection.execute(self._queries.destroy_data_keys)
+            destroyed = await connection.fetch(self._queries.destroy_data_keys)
         self._known.pop(profile, None)
+        return len(destroyed)
 
     def _looked(self, profile: UUID, task: asyncio.Task[ProfileKeys]) -> None:
         del self._looking[profile]

@@ -9,7 +9,7 @@ VALUES ($1, 1, $2, $3, $4)
 ON CONFLICT (profile_id, generation) DO NOTHING;
 
 -- name: destroy_data_keys
-DELETE FROM {schema}.data_key;
+DELETE FROM {schema}.data_key RETURNING id;
 
 -- name: is_set_up
 SELECT to_regclass('treering.installation') IS NOT NULL;

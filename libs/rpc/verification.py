@@ -11,7 +11,7 @@ import grpc
 from cachetools import TTLCache
 from treering.access.v1 import verification_service_pb2 as pb
 
-from libs.errors import Problem, Unauthenticated, Unavailable
+from libs.errors import Missing, Problem, Unauthenticated, Unavailable
 from libs.messages import to_quota
 from libs.rpc.caller import Caller, Source
 
@@ -26,6 +26,12 @@ Ask = Callable[[pb.VerifyKeyRequest], Awaitable[pb.VerifyKeyResponse]]
 """Calls ``VerificationService.VerifyKey`` as a service."""
 
 
+class ProfileGone(Missing):
+    """The profile of this key has been erased."""
+
+    reason = "PROFILE_NOT_FOUND"
+
+
 class Verifier:
     """Turns an ``Authorization`` header into a caller."""
 
@@ -35,7 +41,10 @@ class Verifier:
         self._known: TTLCache[bytes, asyncio.Future[Caller]] = TTLCache(REMEMBERED_MAX, REMEMBERED_SECONDS)
 
     async def __call__(self, authorization: Sequence[str]) -> Caller:
-        """The caller whose key was sent. ``Unauthenticated`` for none, two, or one that is not good."""
+        """The caller whose key was sent. ``Unauthenticated`` for none, two, or one that is not good.
+
+        ``ProfileGone`` for the key of a profile that is being erased.
+        """
         if len(authorization) != 1 or authorization[0][: len(BEARER)].lower() != BEARER:
             raise Unauthenticated
         secret = authorization[0][len(BEARER) :].strip()
@@ -69,6 +78,8 @@ class Verifier:
 def _told(code: grpc.StatusCode) -> Problem:
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.INVALID_ARGUMENT):
         return Unauthenticated()
+    if code is grpc.StatusCode.NOT_FOUND:
+        return ProfileGone()
     return Unavailable("Keys cannot be verified at the moment. Please try again.", retry_after=1)
 
 

@@ -8,8 +8,10 @@ from functools import partial
 from typing import ClassVar
 
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as rpc
+from treering.clipboard.v1 import profile_data_service_pb2_grpc as profile_data_rpc
 
 from libs.data.checks import ServiceSchema
+from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
 from libs.data.postgres import connect
@@ -20,9 +22,12 @@ from libs.site import Role, Site
 from services.clipboard.entries.quota import Quota
 from services.clipboard.entries.servicer import ClipboardServicer
 from services.clipboard.entries.store import Store
+from services.clipboard.profile_data.export import Export
+from services.clipboard.profile_data.servicer import ProfileDataServicer
 
 SCHEMA = ServiceSchema("clipboard", "services.clipboard", "treering_clipboard")
 NAME = "treering.clipboard.v1.ClipboardService"
+PROFILE_DATA = "treering.clipboard.v1.ProfileDataService"
 SWEPT_MAX = 500
 """Of each kind in one transaction."""
 SWEEPS_MAX = 20
@@ -60,6 +65,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     store = Store(database, keyring)
     quota = Quota(settings.entries_max, settings.bytes_max)
     servicer = ClipboardServicer(store, Pages(site.master.derive("pages/clipboard")), site.clock, quota)
+    profile_data = ProfileDataServicer(Eraser(database, keyring, SCHEMA.schema), Export(store, site.clock))
     return Role(
         (
             Service(
@@ -67,6 +73,12 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 partial(rpc.add_ClipboardServiceServicer_to_server, servicer),
                 database.ping,
                 (_sweeper(settings, site, store),),
+            ),
+            Service(
+                PROFILE_DATA,
+                partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, profile_data),
+                database.ping,
+                internal=True,
             ),
         )
     )

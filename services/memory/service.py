@@ -8,8 +8,10 @@ from functools import partial
 from typing import ClassVar
 
 from treering.memory.v1 import memory_service_pb2_grpc as rpc
+from treering.memory.v1 import profile_data_service_pb2_grpc as profile_data_rpc
 
 from libs.data.checks import ServiceSchema
+from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
 from libs.data.postgres import connect
@@ -26,12 +28,15 @@ from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.servicer import MemoryServicer
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.profile_data.export import Export
+from services.memory.profile_data.servicer import ProfileDataServicer
 from services.memory.search.find import Finder
 from services.memory.search.store import SearchStore
 from services.memory.sessions.store import SessionStore
 
 SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
 NAME = "treering.memory.v1.MemoryService"
+PROFILE_DATA = "treering.memory.v1.ProfileDataService"
 FORGOTTEN_KEYS_MAX = 10_000
 """Idempotency keys that one turn of the loop forgets."""
 
@@ -75,9 +80,10 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     pending = PendingStore(database, keyring)
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
+    sessions = SessionStore(database, keyring)
     servicer = MemoryServicer(
         store,
-        SessionStore(database, keyring),
+        sessions,
         Observer(store, embedder, counter),
         Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
         touches,
@@ -86,6 +92,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         site.clock,
         settings.memories_max,
     )
+    profile_data = ProfileDataServicer(Eraser(database, keyring, SCHEMA.schema), Export(store, sessions))
     return Role(
         (
             Service(
@@ -93,6 +100,12 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 partial(rpc.add_MemoryServiceServicer_to_server, servicer),
                 database.ping,
                 _loops(settings, site, store, pending, embedder, touches),
+            ),
+            Service(
+                PROFILE_DATA,
+                partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, profile_data),
+                database.ping,
+                internal=True,
             ),
         )
     )

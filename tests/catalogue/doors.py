@@ -18,6 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import erasure_pb2, export_pb2
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 
 from tests.rig.house import Caller
@@ -35,8 +36,15 @@ ACCESS: Final = frozenset(
         "CreateKey",
         "ListKeys",
         "RevokeKey",
+        "EraseProfile",
+        "GetErasure",
+        "ListErasures",
+        "ExportProfile",
     }
 )
+STREAMS: Final = frozenset({"ExportProfile"})
+"""Methods that answer with a stream; only how it begins, or how it is refused, is looked at here."""
+MODULES: Final = (access_pb, erasure_pb2, export_pb2, memory_pb)
 ROUTES: Final[Mapping[str, tuple[str, str]]] = {
     "StartSession": ("POST", "/v1/sessions"),
     "EndSession": ("POST", "/v1/sessions/{session_id}:end"),
@@ -61,6 +69,10 @@ ROUTES: Final[Mapping[str, tuple[str, str]]] = {
     "CreateKey": ("POST", "/v1/access/keys"),
     "ListKeys": ("GET", "/v1/access/keys"),
     "RevokeKey": ("DELETE", "/v1/access/keys/{key_id}"),
+    "EraseProfile": ("POST", "/v1/access/profiles/{profile_id}:erase"),
+    "GetErasure": ("GET", "/v1/access/erasures/{profile_id}"),
+    "ListErasures": ("GET", "/v1/access/erasures"),
+    "ExportProfile": ("GET", "/v1/access/profiles/{profile_id}:export"),
 }
 TOOLS: Final[Mapping[str, str]] = {
     "StartSession": "memory_session_start",
@@ -129,8 +141,9 @@ class Grpc:
     async def call(self, rpc: str, request: Request) -> Answer:
         """Call a method with the message that the request means."""
         stub = self._caller.access if rpc in ACCESS else self._caller.memory
+        call = getattr(stub, rpc)(message(rpc, request))
         try:
-            answer: Message = await getattr(stub, rpc)(message(rpc, request))
+            answer: Message = await (call.read() if rpc in STREAMS else call)
         except grpc.aio.AioRpcError as error:
             return of_error(error)
         return Answer("OK", body=json_format.MessageToDict(answer, preserving_proto_field_name=True))
@@ -153,7 +166,8 @@ class Rest:
         if verb in ("POST", "PUT"):
             response = await self._http.request(verb, path, content=encoded(rest), headers=JSON_HEADERS)
         else:
-            response = await self._http.request(verb, path, params=rest)
+            accept = {"accept": "text/event-stream"} if rpc in STREAMS else {}
+            response = await self._http.request(verb, path, params=rest, headers=accept)
         return of_response(response)
 
 
@@ -187,7 +201,8 @@ def encoded(value: object) -> bytes:
 
 def message(rpc: str, request: Request) -> Message:
     """The message that a request means. Values that JSON does not know are taken as they are."""
-    kind: type[Message] = getattr(access_pb if rpc in ACCESS else memory_pb, f"{rpc}Request")
+    name = f"{rpc}Request"
+    kind: type[Message] = next(getattr(each, name) for each in MODULES if hasattr(each, name))
     fields = cast(Any, kind.DESCRIPTOR).fields_by_name
     return kind(**{name: _meant(fields[name], value) for name, value in request.items()})
 

@@ -61,8 +61,11 @@ IDS: Final = (
     ("GetProfile", "profile_id"),
     ("CreateKey", "profile_id"),
     ("ListKeys", "profile_id"),
+    ("EraseProfile", "profile_id"),
+    ("GetErasure", "profile_id"),
+    ("ExportProfile", "profile_id"),
 )
-THOROUGH_IDS: Final = frozenset({"Observe", "GetMemory", "GetMemories", "GetProfile"})
+THOROUGH_IDS: Final = frozenset({"Observe", "GetMemory", "GetMemories", "GetProfile", "EraseProfile"})
 BAD_IDS: Final = (
     (58, "path", "../../etc/passwd"),
     (58, "encoded path", "%2e%2e%2f"),
@@ -113,7 +116,11 @@ def _nul() -> Iterator[Row]:
 
 def _not_found() -> Iterator[Row]:
     """Ids that are ids, of nothing."""
-    reasons = {"session_id": "SESSION_NOT_FOUND", "memory_id": "MEMORY_NOT_FOUND"}
+    reasons = {
+        "session_id": "SESSION_NOT_FOUND",
+        "memory_id": "MEMORY_NOT_FOUND",
+        "GetErasure": "ERASURE_NOT_FOUND",
+    }
     for rpc, field in IDS:
         if field == "memory_ids" or rpc in ("Search", "ListMemories", "ListKeys"):
             continue  # these find nothing, or say what is missing
@@ -125,7 +132,7 @@ def _not_found() -> Iterator[Row]:
                 {**GOOD[rpc], field: written},
                 (),
                 doors_of(rpc),
-                reasons.get(field, "PROFILE_NOT_FOUND"),
+                reasons.get(rpc) or reasons.get(field, "PROFILE_NOT_FOUND"),
                 "NOT_FOUND",
                 404,
             )

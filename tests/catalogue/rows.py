@@ -68,6 +68,10 @@ GOOD: Final[Mapping[str, Request]] = {
     "CreateKey": {"profile_id": PROFILE, "name": "never made"},
     "ListKeys": {},
     "RevokeKey": {"key_id": "nobody"},
+    "EraseProfile": {"profile_id": NOBODY},
+    "GetErasure": {"profile_id": NOBODY},
+    "ListErasures": {},
+    "ExportProfile": {"profile_id": PROFILE},
 }
 """For each method, a request that is fine but for what a row changes."""
 

@@ -9,7 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from tests.catalogue.doors import BAD_PARAMS, GRPC, REST
 from tests.catalogue.place import PROFILE
-from tests.catalogue.rows import NOBODY, OBSERVE, Row, too_large, wrong, wrong_json, wrong_message
+from tests.catalogue.rows import GOOD, NOBODY, OBSERVE, Row, too_large, wrong, wrong_json, wrong_message
 
 TIME_MAX: Final = 253_402_300_799
 """9999-12-31T23:59:59Z."""
@@ -86,6 +86,19 @@ TEXTS: Final = (
         reason="INVALID_PAGE_TOKEN",
     ),
     wrong(47, "page token of 513", "ListSessions", "page_token", page_token="x" * 513),
+    *(
+        Row(
+            47,
+            f"{field} garbage",
+            rpc,
+            {**GOOD[rpc], field: "hello"},
+            (field,),
+            (GRPC, REST),
+            "INVALID_PAGE_TOKEN",
+        )
+        for rpc, field in (("ListErasures", "page_token"), ("ExportProfile", "after"))
+    ),
+    wrong(47, "after of 513", "ExportProfile", "after", after="x" * 513),
     wrong(58, "key id", "RevokeKey", "key_id", key_id="../../etc/passwd"),
     wrong(58, "key id of 65", "RevokeKey", "key_id", key_id="k" * 65),
     wrong(68, "unknown scope", "CreateKey", "scopes[0]", scopes=["everything"]),

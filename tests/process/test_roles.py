@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import grpc
 import pytest
 from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import erasure_pb2
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
@@ -57,7 +58,12 @@ def split(premises: Premises, database: str, tmp_path_factory: pytest.TempPathFa
     migrated = gateway.treering("migrate")
     try:
         memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=gateway.grpc)
-        gateway.open("gateway", TREERING_MEMORY_ADDRESS=memory.grpc, TREERING_CLIPBOARD_ADDRESS=memory.grpc)
+        gateway.open(
+            "gateway",
+            TREERING_MEMORY_ADDRESS=memory.grpc,
+            TREERING_CLIPBOARD_ADDRESS=memory.grpc,
+            TREERING_GATEWAY_ERASE_SETTLE_SECONDS="0",
+        )
         yield Split(gateway, memory)
     finally:
         ended = gateway.close(), memory.close()
@@ -122,6 +128,34 @@ def test_each_serves_its_own_only(split: Split) -> None:
     with split.gateway.rest() as rest:
         assert rest.get("/v1/access/keys").status_code == 200
         assert rest.get("/v1/stats").status_code == 200
+
+
+def test_an_erasure_waits_for_memory(split: Split) -> None:
+    """While memory is away the profile is gone for every caller; once it is back, all the rest goes too."""
+    _, secret = split.secret("erased")
+    with split.memory.agent(secret) as agent:
+        agent.memory.StartSession(pb.StartSessionRequest(content_session_id="s"))
+    split.memory.close()
+    with split.gateway.agent() as admin, split.gateway.rest(secret) as rest:
+        [profile] = [
+            each
+            for each in admin.access.ListProfiles(access_pb.ListProfilesRequest()).profiles
+            if each.profile == "erased"
+        ]
+        admin.access.EraseProfile(erasure_pb2.EraseProfileRequest(profile_id=profile.id))
+        request = erasure_pb2.GetErasureRequest(profile_id=profile.id)
+        time.sleep(REVOKED_WITHIN_SECONDS)
+        refused = rest.get("/v1/stats")
+        without = admin.access.GetErasure(request).erasure
+        split.memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
+        ended = erasure_pb2.ERASURE_STATE_ERASED
+        erased = soon(lambda: bool(admin.access.GetErasure(request).erasure.state == ended))
+        last = admin.access.GetErasure(request).erasure
+
+    assert (refused.status_code, refused.json()["reason"]) == (404, "PROFILE_NOT_FOUND")
+    assert (without.state, len(without.receipts)) == (erasure_pb2.ERASURE_STATE_ERASING, 0)
+    assert erased
+    assert [receipt.service for receipt in last.receipts] == ["access", "clipboard", "memory"]
 
 
 def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:

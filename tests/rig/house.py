@@ -33,29 +33,41 @@ MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 numbers = itertools.count(1)
 
 
-class _Bearer(grpc.aio.UnaryUnaryClientInterceptor):
+class _Bearer:
     """Shows a key with every call."""
 
     def __init__(self, secret: str) -> None:
         self._secret = secret
 
-    async def intercept_unary_unary(
-        self,
-        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
-        client_call_details: grpc.aio.ClientCallDetails,
-        request: Any,
-    ) -> Any:
-        metadata = grpc.aio.Metadata(*(client_call_details.metadata or ()))
+    def shown(self, details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
+        """A call's details with the key, unless there is one."""
+        metadata = grpc.aio.Metadata(*(details.metadata or ()))
         if "authorization" not in metadata:
             metadata.add("authorization", f"Bearer {self._secret}")
-        details = grpc.aio.ClientCallDetails(
-            client_call_details.method,
-            client_call_details.timeout,
-            metadata,
-            client_call_details.credentials,
-            client_call_details.wait_for_ready,
+        return grpc.aio.ClientCallDetails(
+            details.method, details.timeout, metadata, details.credentials, details.wait_for_ready
         )
-        return await continuation(details, request)
+
+
+Continue = Callable[[grpc.aio.ClientCallDetails, Any], Any]
+
+
+class _OneAnswer(_Bearer, grpc.aio.UnaryUnaryClientInterceptor):
+    """For calls with one answer."""
+
+    async def intercept_unary_unary(
+        self, continuation: Continue, client_call_details: grpc.aio.ClientCallDetails, request: Any
+    ) -> Any:
+        return await continuation(self.shown(client_call_details), request)
+
+
+class _ManyAnswers(_Bearer, grpc.aio.UnaryStreamClientInterceptor):
+    """For calls that are answered with a stream."""
+
+    async def intercept_unary_stream(
+        self, continuation: Continue, client_call_details: grpc.aio.ClientCallDetails, request: Any
+    ) -> Any:
+        return await continuation(self.shown(client_call_details), request)
 
 
 @dataclass
@@ -110,7 +122,7 @@ class House:
                 ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
                 ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
             ],
-            interceptors=[_Bearer(secret)],
+            interceptors=[_OneAnswer(secret), _ManyAnswers(secret)],
         )
         self.stack.push_async_callback(channel.close)
         client = httpx2.AsyncClient(

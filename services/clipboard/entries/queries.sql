@@ -27,3 +27,8 @@ SELECT * FROM clipboard.usage($1, $2);
 
 -- name: sweep
 SELECT clipboard.sweep($1, $2, $3);
+
+-- name: entry
+-- One of a profile's own.
+SELECT * FROM clipboard.entry
+WHERE profile_id = $1 AND id = $2 AND popped_version IS NULL AND expires_at > $3;

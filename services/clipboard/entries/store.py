@@ -129,6 +129,13 @@ class Store:
         )
         return [rows.entry_of(keys, row, row["depth"]) for row in found]
 
+    async def whole(self, profile: UUID, listed: Entry, now: datetime) -> Entry | None:
+        """An entry of a list with its value, unless it is gone since."""
+        keys = await self._keyring.of(profile)
+        async with self._database.as_profile(profile) as connection:
+            row = await connection.fetchrow(self._queries.entry, profile, listed.id, now)
+        return rows.entry_of(keys, row, listed.depth) if row else None
+
     async def delete(self, profile: UUID, name: str, now: datetime) -> None:
         """Remove the entry of a name. Raises ``EntryNotFound``."""
         keys = await self._keyring.of(profile)

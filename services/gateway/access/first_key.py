@@ -2,7 +2,8 @@
 
 The file is written first and the database second, and what is kept is the file's key: a start that is cut
 short in between is completed by the next. For the same reason a state directory that meets an empty database
-goes on with the key it has. Once an admin key was made in a database, none is ever made there unasked.
+goes on with the key it has. Once an admin key was made in a database, none is ever made there unasked, also
+when its profile was erased since.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from libs.data.home import make_home, write_once
 from libs.errors import Unauthenticated
 from libs.refusal import Refused
 from services.gateway.access.keys import ADMIN, EVERYTHING, Key, Presented, mint, parse, verify
-from services.gateway.access.profiles import Names
+from services.gateway.access.profiles import Names, ProfileNotFound
 from services.gateway.access.store import Store
 
 FILE_NAME = "api-key"
@@ -59,7 +60,7 @@ async def _tell_of(path: Path, store: Store, now: datetime) -> None:
             return
         presented = parse(secret)
         verify(presented, await store.find_grant(presented.id), now)
-    except (Unauthenticated, Refused):
+    except (Unauthenticated, ProfileNotFound, Refused):
         log.warning("first_key.not_valid_here", file=str(path), remedy=REMEDY)
 
 

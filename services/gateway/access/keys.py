@@ -19,6 +19,7 @@ from uuid import UUID
 from libs import errors
 from libs.errors import invalid
 from libs.quota import NOTHING_SET, Quota, QuotaExceeded
+from services.gateway.access.profiles import ProfileNotFound
 
 ID_CHARS = 12
 ID_RANDOM_BYTES = 8
@@ -103,6 +104,8 @@ class Grant:
     scopes: tuple[str, ...]
     expires_at: datetime | None
     revoked_at: datetime | None
+    erasing_since: datetime | None
+    """Since when its profile is being erased."""
     secret_sha256: bytes = field(repr=False)
     quota: Quota = NOTHING_SET
     """Of the profile."""
@@ -127,11 +130,16 @@ def parse(secret: str) -> Presented:
 
 
 def verify(presented: Presented, found: Grant | None, now: datetime) -> Grant:
-    """What a secret stands for. An unknown, wrong, expired or revoked one is ``Unauthenticated`` alike."""
+    """What a secret stands for. An unknown, wrong, expired or revoked one is ``Unauthenticated`` alike.
+
+    ``ProfileNotFound`` for one that is good, but whose profile is being erased.
+    """
     # Compared even with nothing, so that the time it takes does not tell which ids there are.
     matches = hmac.compare_digest(presented.digest, found.secret_sha256 if found else NO_DIGEST)
     if found is None or not matches or not is_live(found, now):
         raise errors.Unauthenticated
+    if found.erasing_since is not None:
+        raise ProfileNotFound
     return found
 
 

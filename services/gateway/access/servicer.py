@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from treering.access.v1 import access_service_pb2 as pb
 from treering.access.v1 import access_service_pb2_grpc as rpc
+from treering.access.v1 import erasure_pb2, export_pb2
 
 from libs.clock import Clock
 from libs.data.pages import Pages
@@ -14,6 +17,9 @@ from libs.rpc.caller import caller
 from libs.rpc.chain import Context
 from libs.rpc.lists import Lists
 from services.gateway.access import wire
+from services.gateway.access.erasure_store import ErasureStore
+from services.gateway.access.erasure_wire import erasure_message
+from services.gateway.access.exporter import Exporter
 from services.gateway.access.keys import RANDOM_BYTES, issue
 from services.gateway.access.store import Store
 
@@ -25,9 +31,18 @@ class AccessServicer(rpc.AccessServiceServicer):
     """
 
     def __init__(
-        self, store: Store, clock: Clock, pages: Pages, scopes: frozenset[str], keys_max: int
+        self,
+        store: Store,
+        erasures: ErasureStore,
+        exporter: Exporter,
+        clock: Clock,
+        pages: Pages,
+        scopes: frozenset[str],
+        keys_max: int,
     ) -> None:
         self._store = store
+        self._erasures = erasures
+        self._exporter = exporter
         self._clock = clock
         self._lists = Lists(pages, clock)
         self._scopes = scopes
@@ -86,3 +101,37 @@ class AccessServicer(rpc.AccessServiceServicer):
         """Revoke a key. The last admin key too: on the machine, the command line makes another."""
         key = await self._store.revoke_key(wire.to_key_id(request), self._clock())
         return pb.RevokeKeyResponse(key=wire.key_message(key))
+
+    async def EraseProfile(
+        self, request: erasure_pb2.EraseProfileRequest, context: Context
+    ) -> erasure_pb2.EraseProfileResponse:
+        """Begin to erase a profile, or find that it was begun. A loop does the rest."""
+        erasure = await self._erasures.begin(to_id("profile_id", request.profile_id), self._clock())
+        return erasure_pb2.EraseProfileResponse(erasure=erasure_message(erasure))
+
+    async def GetErasure(
+        self, request: erasure_pb2.GetErasureRequest, context: Context
+    ) -> erasure_pb2.GetErasureResponse:
+        """Read how far an erasure is."""
+        erasure = await self._erasures.find(to_id("profile_id", request.profile_id))
+        return erasure_pb2.GetErasureResponse(erasure=erasure_message(erasure))
+
+    async def ListErasures(
+        self, request: erasure_pb2.ListErasuresRequest, context: Context
+    ) -> erasure_pb2.ListErasuresResponse:
+        """List erasures, the newest first."""
+        page = self._lists.page(caller().profile, "ListErasures", request)
+        found = await self._erasures.newest(page.after, page.limit)
+        shown, token = self._lists.cut(
+            page, found, erasure_message, lambda last: (last.requested_at, last.profile_id)
+        )
+        return erasure_pb2.ListErasuresResponse(erasures=shown, next_page_token=token)
+
+    async def ExportProfile(
+        self, request: export_pb2.ExportProfileRequest, context: Context
+    ) -> AsyncGenerator[export_pb2.ExportProfileResponse]:
+        """Read everything that is kept of a profile."""
+        profile_id = to_id("profile_id", request.profile_id)
+        async with aclosing(self._exporter.export(caller().profile, profile_id, request.after)) as records:
+            async for record in records:
+                yield record

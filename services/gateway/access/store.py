@@ -113,10 +113,9 @@ class Store:
         row = await self._database.fetchrow(self._queries.find_grant, key_id)
         if row is None:
             return None
-        key, owner, workspace, profile, scopes, expires_at, revoked_at, digest, *limits = row
-        return Grant(
-            key, owner, workspace, profile, tuple(scopes), expires_at, revoked_at, digest, Quota(*limits)
-        )
+        key, owner, workspace, profile, scopes, expires_at, revoked_at, erasing_since, digest, *limits = row
+        times = expires_at, revoked_at, erasing_since
+        return Grant(key, owner, workspace, profile, tuple(scopes), *times, digest, Quota(*limits))
 
     async def ping(self) -> None:
         """Return if the database answers; otherwise ``Unavailable``."""

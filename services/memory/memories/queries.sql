@@ -21,6 +21,15 @@ WHERE profile_id = $1
 ORDER BY created_at DESC, id DESC
 LIMIT $5;
 
+-- name: newest_whole
+-- With their full texts, of all rings.
+SELECT * FROM memory.shown
+WHERE profile_id = $1
+    AND (created_at, id) < (
+        coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+ORDER BY created_at DESC, id DESC
+LIMIT $4;
+
 -- name: newest_in_session
 -- The same of one session, where position tells the order.
 SELECT * FROM memory.outline

@@ -102,6 +102,12 @@ class Store:
             self._queries.newest, profile, list(rings) or None, created_at, memory_id, limit
         )
 
+    async def newest_whole(
+        self, profile: UUID, limit: int, after: tuple[datetime, UUID] | None
+    ) -> list[Memory]:
+        """Memories of all rings with their full texts, the newest first."""
+        return await self._memories(self._queries.newest_whole, profile, *(after or (None, None)), limit)
+
     async def newest_in_session(
         self, profile: UUID, session_id: UUID, rings: Sequence[Ring], limit: int, before: int | None
     ) -> list[Memory]:

@@ -31,10 +31,14 @@ PROFILE = UUID(int=7)
 
 
 def grant(
-    minted: Minted = MINTED, expires_at: datetime | None = None, revoked_at: datetime | None = None
+    minted: Minted = MINTED,
+    expires_at: datetime | None = None,
+    revoked_at: datetime | None = None,
+    erasing_since: datetime | None = None,
 ) -> Grant:
     """What is kept of a key."""
-    return Grant(minted.id, UUID(int=1), UUID(int=2), PROFILE, ("*",), expires_at, revoked_at, minted.digest)
+    ids = UUID(int=1), UUID(int=2), PROFILE
+    return Grant(minted.id, *ids, ("*",), expires_at, revoked_at, erasing_since, minted.digest)
 
 
 def draft(*scopes: str, expires_at: datetime | None = None) -> Draft:
