@@ -70,6 +70,8 @@ class Settings:
     """Where the gateway finds memory by gRPC. Empty: in this process."""
     clipboard_address: str = ""
     """Where the gateway finds the clipboard by gRPC. Empty: in this process."""
+    results_address: str = ""
+    """Where the gateway finds results by gRPC. Empty: in this process."""
 
 
 def gateway_address(settings: Settings) -> str:
@@ -211,6 +213,7 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
         "access": settings.gateway_address,
         "memory": settings.memory_address,
         "clipboard": settings.clipboard_address,
+        "results": settings.results_address,
     }
 
     @cache

@@ -12,6 +12,7 @@ from libs.site import Role, Site
 from services.clipboard import service as clipboard
 from services.gateway import service as gateway
 from services.memory import service as memory
+from services.results import service as results
 
 Build = Callable[[AsyncExitStack, Site], Awaitable[Role]]
 
@@ -29,4 +30,5 @@ ROLES: dict[str, Entry] = {
     "gateway": Entry(gateway.build, gateway.SCHEMA, gateway.SETTINGS),
     "memory": Entry(memory.build, memory.SCHEMA, memory.SETTINGS),
     "clipboard": Entry(clipboard.build, clipboard.SCHEMA, clipboard.SETTINGS),
+    "results": Entry(results.build, results.SCHEMA, results.SETTINGS),
 }

@@ -71,8 +71,11 @@ class Lists:
         messages = messages[: fitting(messages)]
         if len(messages) == len(found):
             return messages, ""
-        last = position(found[len(messages) - 1])
-        return messages, self._pages.seal(page.profile, page.rpc, page.query, last, self._clock())
+        return messages, self.token(page, position(found[len(messages) - 1]))
+
+    def token(self, page: Page, position: Position) -> str:
+        """The token that goes on after a row."""
+        return self._pages.seal(page.profile, page.rpc, page.query, position, self._clock())
 
 
 def _query(request: Message) -> bytes:

@@ -53,7 +53,8 @@ CREATE TABLE results.run (
 );
 CREATE INDEX run_newest ON results.run (profile_id, created_at DESC, id DESC);
 CREATE INDEX run_counted ON results.run (profile_id, expires_at) WHERE counted;
-CREATE INDEX run_expires ON results.run (expires_at);
+CREATE INDEX run_full ON results.run (expires_at) WHERE body_sealed IS NOT NULL;
+CREATE INDEX run_emptied ON results.run (expires_at) WHERE body_sealed IS NULL;
 
 CREATE TABLE results.result (
     profile_id uuid NOT NULL,
