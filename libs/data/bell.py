@@ -110,7 +110,9 @@ class Bell:
             await raw.fetchval("SELECT 1")
         while self._signs:
             signs = list(self._signs)[:SIGNS_PER_NOTICE_MAX]
-            notice = EVERYTHING if self._flooded else " ".join(base64.b64encode(sign).decode() for sign in signs)
+            notice = (
+                EVERYTHING if self._flooded else " ".join(base64.b64encode(sign).decode() for sign in signs)
+            )
             await raw.fetchval("SELECT pg_notify($1, $2)", self._channel, notice)
             if self._flooded:
                 self._flooded = False

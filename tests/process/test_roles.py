@@ -57,12 +57,13 @@ def split(premises: Premises, database: str, tmp_path_factory: pytest.TempPathFa
     early = memory.treering("serve", "memory")
     migrated = gateway.treering("migrate")
     try:
-        memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=gateway.grpc)
+        memory.open("memory", "clipboard", "results", TREERING_GATEWAY_ADDRESS=gateway.grpc)
         gateway.open(
             "gateway",
             TREERING_MEMORY_ADDRESS=memory.grpc,
             TREERING_CLIPBOARD_ADDRESS=memory.grpc,
             TREERING_GATEWAY_ERASE_SETTLE_SECONDS="0",
+            TREERING_RESULTS_ADDRESS=memory.grpc,
         )
         yield Split(gateway, memory)
     finally:
@@ -147,7 +148,7 @@ def test_an_erasure_waits_for_memory(split: Split) -> None:
         time.sleep(REVOKED_WITHIN_SECONDS)
         refused = rest.get("/v1/stats")
         without = admin.access.GetErasure(request).erasure
-        split.memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
+        split.memory.open("memory", "clipboard", "results", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
         ended = erasure_pb2.ERASURE_STATE_ERASED
         erased = soon(lambda: bool(admin.access.GetErasure(request).erasure.state == ended))
         last = admin.access.GetErasure(request).erasure
@@ -163,7 +164,7 @@ def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:
     split.memory.close()
     with split.gateway.rest() as rest:
         ready, stats = rest.get("/readyz"), rest.get("/v1/stats")
-        split.memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
+        split.memory.open("memory", "clipboard", "results", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
         again = soon(lambda: rest.get("/v1/stats").status_code == 200)
 
     assert ready.status_code == 503

@@ -10,6 +10,8 @@ from grpc_health.v1 import health_pb2_grpc
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+from treering.results.v1 import results_service_pb2_grpc as results_rpc
+from treering.results.v1 import run_service_pb2_grpc as run_rpc
 
 
 class _Details(grpc.ClientCallDetails):
@@ -45,6 +47,8 @@ class Agent:
         shown = grpc.intercept_channel(self._channel, _Bearer(secret))
         self.memory = memory_rpc.MemoryServiceStub(shown)
         self.clipboard = clipboard_rpc.ClipboardServiceStub(shown)
+        self.results = results_rpc.ResultsServiceStub(shown)
+        self.runs = run_rpc.RunServiceStub(shown)
         self.access = access_rpc.AccessServiceStub(shown)
         self.health: Any = health_pb2_grpc.HealthStub(self._channel)
 

@@ -19,6 +19,8 @@ from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+from treering.results.v1 import results_service_pb2_grpc as results_rpc
+from treering.results.v1 import run_service_pb2_grpc as run_rpc
 
 from libs.data.home import write_once
 from services import house as process
@@ -94,6 +96,16 @@ class Caller:
     def clipboard(self) -> clipboard_rpc.ClipboardServiceStub:
         """ClipboardService."""
         return self.stub(clipboard_rpc.ClipboardServiceStub)
+
+    @property
+    def results(self) -> results_rpc.ResultsServiceStub:
+        """ResultsService."""
+        return self.stub(results_rpc.ResultsServiceStub)
+
+    @property
+    def runs(self) -> run_rpc.RunServiceStub:
+        """RunService."""
+        return self.stub(run_rpc.RunServiceStub)
 
     @property
     def access(self) -> access_rpc.AccessServiceStub:

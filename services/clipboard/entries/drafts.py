@@ -9,8 +9,8 @@ from datetime import timedelta
 from libs import errors
 from libs.errors import invalid
 from libs.language.names import clean_name
-from services.clipboard.entries.entry import Labels, Visibility
 from libs.values import clean_content_type
+from services.clipboard.entries.entry import Labels, Visibility
 from services.clipboard.entries.values import Encoding, measured
 
 NAME_CHARS_MAX = 255

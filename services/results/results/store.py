@@ -84,9 +84,7 @@ class Store:
         keys = await self._keyring.of(profile)
         workflow = blind_workflow(keys, key.workflow_id)
         task = blind_task(keys, key.workflow_id, key.task_id)
-        [row] = await self._database.fetch(
-            self._queries.get, profile, workflow, task, part, self._known, now
-        )
+        [row] = await self._database.fetch(self._queries.get, profile, workflow, task, part, self._known, now)
         found = verdicts.read(row)
         require_part(part, found["result"]["parts"])
         return rows.result_of(keys, key.workflow_id, found["result"], part, found["part_sealed"])
@@ -189,4 +187,3 @@ class Store:
         step = rows.kept(draft, parts, verdicts.put(row, self._quota))
         self._changed(profile, *await self.place(profile, draft.key))
         return step
-

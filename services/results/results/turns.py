@@ -30,7 +30,9 @@ class TurnOutOfOrder(errors.WrongState):
     @classmethod
     def before(cls, number: int) -> TurnOutOfOrder:
         """With the number that is next."""
-        return cls(f"The next turn has number {number}. Append that one first.", metadata={"next": str(number)})
+        return cls(
+            f"The next turn has number {number}. Append that one first.", metadata={"next": str(number)}
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,7 @@ GOAL_CHARS_MAX = 10_000
 OUTCOME_CHARS_MAX = 50_000
 TTL_SECONDS_MAX = 31_536_000
 """365 days."""
-OTHER_OWNER = (
-    "memory_owner does not name the profile of the caller's key, so it is not followed: the caller's own memory is used."
-)
+OTHER_OWNER = "memory_owner does not name the profile of the caller's key, so it is not followed: the caller's own memory is used."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,9 @@ class Finishing:
         return json.dumps([self.status, self.outcome, self.final_task], ensure_ascii=False)
 
 
-def started(run_id: UUID, workflow_id: str, kind: Kind, goal: str, parent: UUID | None, ttl: timedelta) -> Draft:
+def started(
+    run_id: UUID, workflow_id: str, kind: Kind, goal: str, parent: UUID | None, ttl: timedelta
+) -> Draft:
     """A run to start. Without a workflow id its own id is one. Raises ``Invalid``."""
     if (kind is Kind.CHILD) != (parent is not None):
         need = "is needed by a child" if parent is None else "is for a child only"
