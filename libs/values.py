@@ -32,7 +32,10 @@ def too_large(field: str, size: int, bytes_max: int) -> TooLarge:
 
 
 def from_base64(field: str, text: str) -> bytes:
-    """The bytes of canonical base64. Raises ``Invalid``: two ways to write them are not taken for one another."""
+    """The bytes of canonical base64. Raises ``Invalid``.
+
+    Two ways to write the same bytes are not taken for one another.
+    """
     try:
         decoded = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -1,8 +1,8 @@
 """Tells every process on the same database that something has changed, after it has.
 
 ``NOTIFY`` takes a lock of the whole database until its transaction commits, so it is never part of one that
-matters: signs are collected and sent a little later, many at once. One connection sends and listens. It can break, and
-then signs are lost: whoever must not miss one looks again from time to time.
+matters: signs are collected and sent a little later, many at once. One connection sends and listens. It can
+break, and then signs are lost: whoever must not miss one looks again from time to time.
 """
 
 from __future__ import annotations
@@ -87,13 +87,16 @@ class Bell:
 
         try:
             await raw.add_listener(self._channel, hear)
-            raw.add_termination_listener(lambda _: self._stir.set())
+            raw.add_termination_listener(self._ended)
             missed()  # what rang before we listened
             while not raw.is_closed():
                 await self._stirred()
                 await self._send(raw)
         finally:
             drop(raw)
+
+    def _ended(self, _: object) -> None:
+        self._stir.set()
 
     async def _stirred(self) -> None:
         try:

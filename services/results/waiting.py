@@ -1,8 +1,9 @@
 """Those that wait for something to change in a run, and how they are woken.
 
-Whoever waits registers first and reads afterwards, so that nothing which happens in between is missed. Waking costs
-nothing in the transaction that changed something: those in this process are woken after its commit, those elsewhere by
-the bell; and for what a broken connection swallows, all that wait are looked up together from time to time.
+Whoever waits registers first and reads afterwards, so that nothing which happens in between is missed. Waking
+costs nothing in the transaction that changed something: those in this process are woken after its commit, those
+elsewhere by the bell; and for what a broken connection swallows, all that wait are looked up together from time
+to time.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Waiters:
         return [waiter for waiters in self._waiting.values() for waiter in waiters]
 
     def changed(self, profile: UUID, workflow: bytes, task: bytes | None) -> None:
-        """Tell everybody, here and elsewhere, that a task has a result or, without a task, that a run has ended."""
+        """Tell everybody that a task has a result or, without a task, that a run has ended."""
         self._wake(profile, workflow, task)
         self._ring(profile.bytes + workflow + (task or b""))
 

@@ -196,6 +196,24 @@ async def opened_house(cluster: Cluster, **settings: str) -> AsyncGenerator[Hous
         yield running
 
 
+@asynccontextmanager
+async def replica_of(first: House) -> AsyncGenerator[House]:
+    """A second house on the same database and master key."""
+    async with AsyncExitStack() as stack:
+        env = {
+            "TREERING_HOME": str(first.home),
+            "TREERING_GRPC_PORT": str(free_port()),
+            "TREERING_HTTP_PORT": str(free_port()),
+            "TREERING_DATABASE_URL": first.dsn,
+        }
+        read = process.settle(env)
+        await stack.enter_async_context(process.opened(read, env, first.dsn, list(ROLES)))
+        address, http = f"127.0.0.1:{read.grpc_port}", f"http://127.0.0.1:{read.http_port}"
+        running = House(address, http, first.home, first.dsn, first.key, stack)
+        running.admin = running.open("", "", running.key)
+        yield running
+
+
 @pytest.fixture(scope="session")
 async def house_site(cluster: Cluster) -> AsyncGenerator[House]:
     """One house for the whole session; each test gets callers of its own."""

@@ -14,6 +14,7 @@ from treering.results.v1 import result_pb2, run_pb2
 from treering.results.v1 import results_service_pb2 as pb
 from treering.results.v1 import run_service_pb2 as run
 
+from libs.data import migrations
 from services.results.results.values import CONTENT_BYTES_MAX
 from tests.rig.answers import problem
 from tests.rig.house import Caller, House, unknown_id
@@ -128,7 +129,11 @@ async def test_a_failed_task_is_a_result(house: Caller) -> None:
 
     result = await got(house, "web")
     assert (result.status, result.error, result.content) == (FAILED, "Time is up.", "")
-    assert await refused(put(house, "other", error="Why?")) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["error"])
+    assert await refused(put(house, "other", error="Why?")) == (
+        "INVALID_ARGUMENT",
+        "INVALID_FIELD",
+        ["error"],
+    )
 
 
 async def test_what_is_not_there_has_three_reasons(house: Caller, neighbor: Caller) -> None:
@@ -292,8 +297,6 @@ async def test_a_run_is_finished_once(house: Caller, house_site: House) -> None:
 
 async def episodes(house_site: House, run_id: str) -> int:
     """How many episodes a run has in the journal."""
-    from libs.data import migrations
-
     async with migrations.owner(house_site.dsn) as connection:
         return await connection.fetchval(
             "SELECT count(*) FROM results.episode WHERE run_id = $1::text::uuid", run_id
@@ -345,7 +348,11 @@ async def test_rest_has_its_paths(house: Caller) -> None:
     result = (await house.http.get(f"{PATH}/exec-1/web")).json()
 
     assert (made["task_id"], made["attempt"]) == ("web", 1)
-    assert {"content": "# Hi", "content_type": "text/markdown", "status": "succeeded"}.items() <= result.items()
+    assert {
+        "content": "# Hi",
+        "content_type": "text/markdown",
+        "status": "succeeded",
+    }.items() <= result.items()
     assert (result["workflow_id"], result["task_id"]) == ("exec-1", "web")
     assert (await house.http.get("/v1/agents/results/exec-1/web")).json() == result
     assert (await house.http.get(f"{PATH}/exec-1/web:wait?timeout=5")).json() == result
@@ -379,7 +386,9 @@ async def test_agents_have_tools(house: Caller) -> None:
     await tool(house, "run_finish", run_id=begun["id"], status="succeeded", outcome="o")
     status = await tool(house, "run_status", run_id=begun["id"])
     assert status["structuredContent"]["run"]["state"] == "succeeded"
-    assert (await tool(house, "result_get", workflow_id="w"))["structuredContent"]["result"]["content"] == "found"
+    assert (await tool(house, "result_get", workflow_id="w"))["structuredContent"]["result"][
+        "content"
+    ] == "found"
 
 
 @pytest.mark.parametrize(
@@ -434,7 +443,11 @@ async def test_a_stream_is_read_back_in_parts(house: Caller, size: int) -> None:
     assert (step.size_bytes, step.content_type) == (size, "application/pdf")
     assert await streamed(house, content, content_type="application/pdf") == step
     assert await refused(streamed(house, content + b"!", content_type="application/pdf")) == CONFLICT
-    assert await refused(got(house, "big", part=step.parts)) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["part"])
+    assert await refused(got(house, "big", part=step.parts)) == (
+        "INVALID_ARGUMENT",
+        "INVALID_FIELD",
+        ["part"],
+    )
 
 
 async def test_a_wrong_stream_leaves_nothing(house: Caller) -> None:
@@ -446,7 +459,10 @@ async def test_a_wrong_stream_leaves_nothing(house: Caller) -> None:
     assert await refused(streamed(house, content, "0" * 64)) == mismatch
     assert await refused(streamed(house, content, size_bytes=2_999_999)) == mismatch
     assert await refused(streamed(house, content, size_bytes=3_000_001)) == mismatch
-    assert (await refused(streamed(house, content, chunk=1_048_577)))[:2] == ("INVALID_ARGUMENT", "INVALID_FIELD")
+    assert (await refused(streamed(house, content, chunk=1_048_577)))[:2] == (
+        "INVALID_ARGUMENT",
+        "INVALID_FIELD",
+    )
     assert await refused(got(house, "big")) == NOT_READY
 
 

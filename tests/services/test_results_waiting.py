@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from treering.results.v1 import results_service_pb2 as pb
 from treering.results.v1 import run_pb2
@@ -11,9 +11,10 @@ from treering.results.v1 import run_service_pb2 as run
 
 from libs.data import migrations
 from libs.data.bell import NAME
-from tests.rig.house import Caller, House
+from tests.rig.house import Caller, House, opened_house, replica_of
+from tests.rig.postgres import Cluster
 from tests.rig.refusals import refused
-from tests.services.test_results import EXPIRED, NOT_READY, finished, got, put, started, waited
+from tests.services.test_results import EXPIRED, NOT_READY, finished, put, started, waited
 
 WAITERS = 100
 TRIES = 500
@@ -113,11 +114,11 @@ async def test_results_are_watched(house: Caller) -> None:
     await put(house, "a")
     metadata = (("authorization", f"Bearer {house.secret}"),)
 
-    def watch(after: int = 0, timeout: int = 60):  # noqa: ANN202
+    def watch(after: int = 0, timeout: int = 60) -> AsyncIterator[pb.WatchResultsResponse]:
         request = pb.WatchResultsRequest(workflow_id="w", after=after, timeout=timeout)
-        return house.results.WatchResults(request, metadata=metadata)
+        return aiter(house.results.WatchResults(request, metadata=metadata))
 
-    stream = aiter(watch())
+    stream = watch()
     first = await anext(stream)
     await put(house, "b")
     second = await anext(stream)
@@ -134,6 +135,25 @@ async def test_results_are_watched(house: Caller) -> None:
 async def test_a_watch_ends_with_its_run(house: Caller) -> None:
     """A run that expires meanwhile is told of."""
     await started(house, ttl_seconds=1)
-    await put(house)
-    await asyncio.sleep(1.05)
-    assert await refused(got(house, "web")) == EXPIRED
+    metadata = (("authorization", f"Bearer {house.secret}"),)
+    request = pb.WatchResultsRequest(workflow_id="w", timeout=60)
+
+    async def watch() -> list[pb.WatchResultsResponse]:
+        return [message async for message in house.results.WatchResults(request, metadata=metadata)]
+
+    assert await refused(watch()) == EXPIRED
+
+
+async def test_a_wait_is_heard_by_another_replica(cluster: Cluster) -> None:
+    """What is put at one house wakes who waits at another, on the same database."""
+    async with opened_house(cluster) as first, replica_of(first) as second:
+        here = await first.caller()
+        there = second.open(here.profile_id, here.key_id, here.secret)
+        await started(here)
+        waiting = [asyncio.create_task(waited(there, f"t{number}", 60)) for number in range(10)]
+        for number in range(10):
+            await put(here, f"t{number}", str(number))
+
+        results = await asyncio.gather(*waiting)
+        assert [result.content for result in results] == [str(number) for number in range(10)]
+        assert await connections(first, NAME) == 2

@@ -78,8 +78,8 @@ class Store:
     async def get(self, profile: UUID, key: Key, part: int, now: datetime) -> Result:
         """What a task came to.
 
-        Raises ``ResultNotReady``, ``ResultExpired``, ``ResultUnknown``, ``RunCancelled``; ``Invalid`` for a part
-        that there is not.
+        Raises ``ResultNotReady``, ``ResultExpired``, ``ResultUnknown``, ``RunCancelled``; ``Invalid`` for a
+        part that there is not.
         """
         keys = await self._keyring.of(profile)
         workflow = blind_workflow(keys, key.workflow_id)
@@ -155,7 +155,7 @@ class Store:
         return Arrival(result, State(found["state"]))
 
     async def place(self, profile: UUID, key: Key) -> tuple[bytes, bytes | None]:
-        """What those that wait for a result are told apart by: workflow and task; no task for the final result."""
+        """What those that wait are told apart by: workflow and task; no task for the final result."""
         keys = await self._keyring.of(profile)
         task = blind_task(keys, key.workflow_id, key.task_id) if key.task_id else None
         return blind_workflow(keys, key.workflow_id), task

@@ -16,7 +16,10 @@ GOAL_CHARS_MAX = 10_000
 OUTCOME_CHARS_MAX = 50_000
 TTL_SECONDS_MAX = 31_536_000
 """365 days."""
-OTHER_OWNER = "memory_owner does not name the profile of the caller's key, so it is not followed: the caller's own memory is used."
+OTHER_OWNER = (
+    "memory_owner does not name the profile of the caller's key, so it is not followed: "
+    "the caller's own memory is used."
+)
 
 
 @dataclass(frozen=True, slots=True)

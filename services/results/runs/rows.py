@@ -1,7 +1,7 @@
 """Runs in rows of the schema ``results``: sealed on the way in, opened on the way out.
 
-Workflow id and goal are bound to the workflow's keyed hash and to the write, which has a number that no other has;
-outcome and episode are written once, and bound to the run.
+Workflow id and goal are bound to the workflow's keyed hash and to the write, which has a number that no other
+has; outcome and episode are written once, and bound to the run.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ ATTEMPTS_MAX = 3
 """Tries to finish a run whose goal is told at the same moment."""
 
 Changed = Callable[[UUID, bytes, bytes | None], None]
-"""Told after a commit: profile, workflow and the task that has a result now; no task where the run has ended."""
+"""Told after a commit: profile, workflow, and the task that has a result now; none where the run has ended."""
 
 
 class RunStore:
@@ -55,7 +55,7 @@ class RunStore:
     async def finish(self, profile: UUID, run_id: UUID, how: Finishing, now: datetime) -> Run:
         """End a run and append its episode, once.
 
-        Raises ``RunNotFound``, ``RunClosed``, ``RunCancelled``; ``FinalNotReady`` if the final task has no result.
+        Raises ``RunNotFound``, ``RunClosed``, ``RunCancelled``; ``FinalNotReady`` if the final task has none.
         """
         keys = await self._keyring.of(profile)
         for _ in range(ATTEMPTS_MAX - 1):

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from libs.errors import Invalid, TooLarge
+from libs.values import CONTENT_TYPE_CHARS_MAX, clean_content_type
 from services.clipboard.entries.values import (
-    CONTENT_TYPE_CHARS_MAX,
     VALUE_BYTES_MAX,
     Encoding,
-    clean_content_type,
     measured,
 )
 
