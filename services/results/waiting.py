@@ -1,9 +1,9 @@
 """Those that wait for something to change in a run, and how they are woken.
 
 Whoever waits registers first and reads afterwards, so that nothing which happens in between is missed. Waking
-costs nothing in the transaction that changed something: those in this process are woken after its commit, those
-elsewhere by the bell; and for what a broken connection swallows, all that wait are looked up together from time
-to time.
+costs nothing in the transaction that changed something: those in this process are woken after its commit,
+those elsewhere by the bell; and for what a broken connection swallows, all that wait are looked up together
+from time to time.
 """
 
 from __future__ import annotations

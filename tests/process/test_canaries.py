@@ -16,9 +16,13 @@ from google.protobuf.struct_pb2 import Struct
 from treering.access.v1 import access_service_pb2 as access_pb
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
+from treering.results.v1 import results_service_pb2 as results_pb
+from treering.results.v1 import run_pb2
+from treering.results.v1 import run_service_pb2 as runs_pb
 
 from libs.data import binaries
 from libs.language.lexemes import Lexer
+from tests.rig.agents import Agent
 from tests.rig.process import Premises
 
 WORDS = {
@@ -36,6 +40,14 @@ WORDS = {
     "query": "Queryfloxing",
     "idempotency": "Idempozingly",
     "refused": "Refuxinately",
+    "workflow": "Workflozzing",
+    "task": "Taskequorling",
+    "result": "Resulvantizes",
+    "error": "Errozapfling",
+    "goal": "Goalumpering",
+    "outcome": "Outcovexling",
+    "role": "Rolequintly",
+    "turn": "Turnazzling",
 }
 """Each stands for what a field holds, and nowhere else in the world."""
 INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
@@ -67,6 +79,7 @@ def written(premises: Premises) -> Written:
         secret: str = admin.access.CreateKey(request).secret
     with premises.agent(secret) as agent:
         session = over_grpc(agent.memory)
+        a_run(agent)
     with premises.rest(secret) as rest:
         over_rest(rest, session)
         over_mcp(rest, session)
@@ -108,6 +121,28 @@ def over_grpc(memory: Any) -> str:
             call()
     memory.EndSession(pb.EndSessionRequest(session_id=session))
     return memory.StartSession(pb.StartSessionRequest(content_session_id=WORDS["session"])).session.id
+
+
+def a_run(agent: Agent) -> None:
+    """Everything that a run can hold, finished and read again."""
+    workflow, goal = WORDS["workflow"], WORDS["goal"]
+    started = agent.runs.StartRun(runs_pb.StartRunRequest(workflow_id=workflow, goal=goal)).run
+    put = results_pb.PutResultRequest(
+        workflow_id=workflow,
+        task_id=WORDS["task"],
+        content=WORDS["result"],
+        status=run_pb2.STATUS_FAILED,
+        error=WORDS["error"],
+    )
+    agent.results.PutResult(put)
+    agent.results.AppendTurn(
+        results_pb.AppendTurnRequest(workflow_id=workflow, role=WORDS["role"], content=WORDS["turn"])
+    )
+    agent.runs.FinishRun(
+        runs_pb.FinishRunRequest(run_id=started.id, status=run_pb2.STATUS_SUCCEEDED, outcome=WORDS["outcome"])
+    )
+    final = agent.results.GetResult(results_pb.GetResultRequest(workflow_id=workflow)).result
+    assert WORDS["turn"] in final.content
 
 
 def refused_calls(memory: Any, session: str, observation: pb.ObserveRequest) -> Iterator[Any]:

@@ -159,7 +159,7 @@ async def test_what_is_not_there_has_three_reasons(house: Caller, neighbor: Call
 
 
 async def test_the_final_result_of_a_run(house: Caller) -> None:
-    """Of an implicit run the last; of a started one not before it is finished; else the outcome; with steps."""
+    """Of an implicit run the last; of a started one none before it is finished; else the outcome."""
     for number in range(3):
         await put(house, f"t{number}", str(number))
     final = await got(house)
@@ -297,10 +297,9 @@ async def test_a_run_is_finished_once(house: Caller, house_site: House) -> None:
 
 async def episodes(house_site: House, run_id: str) -> int:
     """How many episodes a run has in the journal."""
+    query = "SELECT FROM results.episode WHERE run_id = $1::text::uuid"
     async with migrations.owner(house_site.dsn) as connection:
-        return await connection.fetchval(
-            "SELECT count(*) FROM results.episode WHERE run_id = $1::text::uuid", run_id
-        )
+        return len(await connection.fetch(query, run_id))
 
 
 async def test_a_cancelled_run_takes_nothing(house: Caller) -> None:
@@ -418,9 +417,8 @@ async def streamed(
     house: Caller, content: bytes, digest: str = "", chunk: int = 700_001, **fields: Any
 ) -> result_pb2.Step:
     """What is kept of a stream into the run `w`."""
-    header = pb.PutResultStreamHeader(
-        **{"workflow_id": "w", "task_id": "big", "sha256": digest or sha256(content).hexdigest(), **fields}
-    )
+    known = digest or sha256(content).hexdigest()
+    header = pb.PutResultStreamHeader(workflow_id="w", task_id="big", sha256=known, **fields)
 
     async def requests() -> AsyncIterator[pb.PutResultStreamRequest]:
         yield pb.PutResultStreamRequest(header=header)

@@ -32,11 +32,12 @@ async def until(true: Callable[[], Awaitable[bool]]) -> None:
 async def connections(house_site: House, name: str = "treering%") -> int:
     """Connections that the house has, by what they call themselves."""
     async with migrations.owner(house_site.dsn) as connection:
-        return await connection.fetchval(
-            "SELECT count(*) FROM pg_stat_activity WHERE usename = 'treering_results' AND application_name LIKE $1"
-            " AND datname = current_database()",
+        found = await connection.fetch(
+            "SELECT FROM pg_stat_activity WHERE usename = 'treering_results'"
+            " AND application_name LIKE $1 AND datname = current_database()",
             name,
         )
+    return len(found)
 
 
 async def test_a_hundred_wait_on_one_connection(house: Caller, house_site: House) -> None:

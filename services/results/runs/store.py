@@ -31,7 +31,7 @@ ATTEMPTS_MAX = 3
 """Tries to finish a run whose goal is told at the same moment."""
 
 Changed = Callable[[UUID, bytes, bytes | None], None]
-"""Told after a commit: profile, workflow, and the task that has a result now; none where the run has ended."""
+"""Told after a commit: profile, workflow, and the task that has a result; none where the run has ended."""
 
 
 class RunStore:
