@@ -32,9 +32,11 @@ MONTH_SECONDS = 2_592_000
 PATH = "/v1/workflows/results"
 
 
-async def put(house: Caller, task: str = "web", content: str = "c", **fields: Any) -> result_pb2.Step:
-    """What is kept after a put into the run `w`."""
-    request = pb.PutResultRequest(**{"workflow_id": "w", "task_id": task, "content": content, **fields})
+async def put(
+    house: Caller, task: str = "web", content: str = "c", workflow_id: str = "w", **fields: Any
+) -> result_pb2.Step:
+    """What is kept after a put into a run."""
+    request = pb.PutResultRequest(workflow_id=workflow_id, task_id=task, content=content, **fields)
     return (await house.results.PutResult(request)).step
 
 
