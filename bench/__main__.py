@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from bench import discretion, ingest, locomo, overhead, precision, scale, writes
+from bench import discretion, ingest, locomo, overhead, precision, scale, waking, writes
 from bench.house import House, house
 from bench.people import person
 
@@ -52,6 +52,11 @@ def measure_overhead(_: argparse.Namespace) -> Page:
 def measure_writes(_: argparse.Namespace) -> Page:
     """What writes ask of Postgres."""
     return in_house(as_person(writes.run), counted=True)
+
+
+def measure_waking(_: argparse.Namespace) -> Page:
+    """How soon a waiter has a result."""
+    return in_house(as_person(lambda _, one: waking.run(one)))
 
 
 def measure_discretion(_: argparse.Namespace) -> Page:
@@ -137,6 +142,7 @@ async def _awaited(measure: Callable[[House], Awaitable[Page]], home: House) -> 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "overhead": measure_overhead,
     "writes": measure_writes,
+    "waking": measure_waking,
     "discretion": measure_discretion,
     "ingest": measure_ingest,
     "search": measure_search,

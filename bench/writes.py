@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import asyncpg
 from treering.clipboard.v1 import clipboard_service_pb2 as clipboard
+from treering.results.v1 import results_service_pb2 as results
 
 from bench.house import House
 from bench.people import Person
@@ -19,7 +20,10 @@ Call = Callable[[int], Awaitable[object]]
 
 
 async def run(house: House, person: Person) -> dict[str, dict[str, float]]:
-    """For each write its median, and what it asked for; chores of the house included, a few in all."""
+    """For each write its median, and what it asked for.
+
+    Included is what the house does beside: a few chores, and the bell that tells other replicas of results.
+    """
     return {name: await _counted(house, call) for name, call in _writes(person).items()}
 
 
@@ -33,7 +37,11 @@ def _writes(person: Person) -> Mapping[str, Call]:
     async def pop(_: int) -> object:
         return await person.clipboard.Pop(clipboard.PopRequest())
 
-    return {"Set": put, "Push": push, "Pop": pop}
+    async def put_result(number: int) -> object:
+        named = results.PutResultRequest(workflow_id="bench", task_id=f"task {number}", content="a value")
+        return await person.results.PutResult(named)
+
+    return {"Set": put, "Push": push, "Pop": pop, "PutResult": put_result}
 
 
 async def _counted(house: House, call: Call) -> dict[str, float]:
