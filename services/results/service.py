@@ -8,11 +8,13 @@ from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
+from treering.results.v1 import profile_data_service_pb2_grpc as profile_data_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 from treering.results.v1 import run_service_pb2_grpc as run_rpc
 
 from libs.data.bell import bell
 from libs.data.checks import ServiceSchema
+from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
 from libs.data.postgres import connect
@@ -21,6 +23,8 @@ from libs.rpc.lists import Lists
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.results.profile_data.export import Export
+from services.results.profile_data.servicer import ProfileDataServicer
 from services.results.results.servicer import ResultsServicer
 from services.results.results.store import Store
 from services.results.results.turns_store import TurnStore
@@ -32,6 +36,7 @@ from services.results.waiting import Waiters
 SCHEMA = ServiceSchema("results", "services.results", "treering_results")
 RESULTS = "treering.results.v1.ResultsService"
 RUNS = "treering.results.v1.RunService"
+PROFILE_DATA = "treering.results.v1.ProfileDataService"
 CHANNEL = "treering_results"
 SWEPT_MAX = 200
 """Of each kind in one transaction."""
@@ -86,6 +91,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     lists = Lists(Pages(site.master.derive("pages/results")), site.clock)
     of_results = ResultsServicer(results, turns, waiters, lists, site.clock)
     of_runs = RunServicer(runs, ttl, lists, site.clock)
+    profile_data = ProfileDataServicer(
+        Eraser(database, keyring, SCHEMA.schema), Export(database, keyring, site.clock)
+    )
     return Role(
         (
             Service(
@@ -95,6 +103,12 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 (_sweeper(settings, site, runs), _lookout(site, results, waiters)),
             ),
             Service(RUNS, partial(run_rpc.add_RunServiceServicer_to_server, of_runs), database.ping),
+            Service(
+                PROFILE_DATA,
+                partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, profile_data),
+                database.ping,
+                internal=True,
+            ),
         )
     )
 

@@ -156,7 +156,7 @@ def test_an_erasure_waits_for_memory(split: Split) -> None:
     assert (refused.status_code, refused.json()["reason"]) == (404, "PROFILE_NOT_FOUND")
     assert (without.state, len(without.receipts)) == (erasure_pb2.ERASURE_STATE_ERASING, 0)
     assert erased
-    assert [receipt.service for receipt in last.receipts] == ["access", "clipboard", "memory"]
+    assert [receipt.service for receipt in last.receipts] == ["access", "clipboard", "memory", "results"]
 
 
 def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+import grpc
+import pytest
 from google.protobuf.struct_pb2 import Struct
 from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
+from treering.results.v1 import results_service_pb2 as results_pb
+from treering.results.v1 import run_pb2
+from treering.results.v1 import run_service_pb2 as run_pb
 
 from libs.data import checks, migrations
 from services.roster import ROLES
@@ -16,6 +23,7 @@ from tests.rig.house import Caller
 
 LONG = "A long value. " * 1_000
 """Lists leave it out."""
+PART_BYTES = 1_048_576
 TYPE = memory_pb2.OBSERVATION_TYPE_DECISION
 
 
@@ -28,7 +36,7 @@ class Life:
 
 
 async def lived(caller: Caller, word: str = "harbour") -> Life:
-    """Fill every table: sessions open and ended, memories with all there is to one, entries of each kind."""
+    """Fill every table: sessions open and ended, memories with all there is to one, entries, runs."""
     memory, clipboard = caller.memory, caller.clipboard
     for name in ("ended", "open"):
         request = pb.StartSessionRequest(content_session_id=f"{word} {name}", agent_id=f"{word} bot")
@@ -43,7 +51,39 @@ async def lived(caller: Caller, word: str = "harbour") -> Life:
         request = clipboard_pb.PushRequest(value=f"{word} {number}", idempotency_key=f"{word} {number}")
         await clipboard.Push(request)
     await clipboard.Pop(clipboard_pb.PopRequest(idempotency_key=f"{word} pop"))
+    await run_through(caller, word)
     return Life(caller, word)
+
+
+async def run_through(caller: Caller, word: str) -> None:
+    """A finished run with a result and a streamed one, a conversation, and a stream that came to nothing."""
+    started = await caller.runs.StartRun(run_pb.StartRunRequest(workflow_id=f"{word} run", goal=word))
+    results, workflow = caller.results, f"{word} run"
+    put = results_pb.PutResultRequest(workflow_id=workflow, task_id=f"{word} task", content=word)
+    await results.PutResult(put)
+    content = f"{word} ".encode() * (2 * PART_BYTES // (len(word) + 1))
+    shown = [("authorization", f"Bearer {caller.secret}")]
+    streamed = pieces(workflow, f"{word} streamed", content, sha256(content).hexdigest())
+    await results.PutResultStream(streamed, metadata=shown)
+    with pytest.raises(grpc.aio.AioRpcError):
+        await results.PutResultStream(pieces(workflow, f"{word} left", content, "0" * 64), metadata=shown)
+    for role in ("user", "assistant"):
+        turn = results_pb.AppendTurnRequest(workflow_id=f"{word} talk", role=role, content=f"{word} {role}")
+        await results.AppendTurn(turn)
+    status = run_pb2.STATUS_SUCCEEDED
+    await caller.runs.FinishRun(
+        run_pb.FinishRunRequest(run_id=started.run.id, status=status, outcome=f"{word} came of it")
+    )
+
+
+def pieces(
+    workflow: str, task: str, content: bytes, digest: str
+) -> Iterator[results_pb.PutResultStreamRequest]:
+    """A result as a stream."""
+    header = results_pb.PutResultStreamHeader(workflow_id=workflow, task_id=task, sha256=digest)
+    yield results_pb.PutResultStreamRequest(header=header)
+    for start in range(0, len(content), PART_BYTES):
+        yield results_pb.PutResultStreamRequest(chunk=content[start : start + PART_BYTES])
 
 
 def observation(session: str, text: str, number: int) -> pb.ObserveRequest:

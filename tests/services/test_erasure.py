@@ -17,6 +17,7 @@ from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+from treering.results.v1 import run_service_pb2 as run_pb
 
 from libs.clock import system_clock
 from libs.rpc.caller import CONTEXT_KEY, EVERYTHING, Signer, Source
@@ -43,7 +44,7 @@ SELECT (SELECT count(*) FROM access.profile WHERE id = $1)
 CALLS_ARE_OVER = """
 UPDATE access.erasure SET requested_at = requested_at - interval '1 day', next_at = now() WHERE profile = $1
 """
-KEPT_BY = ("access", "clipboard", "memory")
+KEPT_BY = ("access", "clipboard", "memory", "results")
 EMPTY_IN_ACCESS = "access.data_key"
 """The gateway's own schema has the table that every schema has, and no use for it."""
 
@@ -152,10 +153,10 @@ async def test_the_receipts_tell_what_was_deleted(quick: House) -> None:
     assert tuple(receipt.service for receipt in receipts) == KEPT_BY
     rows = {receipt.service: receipt.rows_deleted for receipt in receipts}
     assert rows["access"] == 4  # profile, key, workspace, owner
-    for service in ("clipboard", "memory"):
+    for service in ("clipboard", "memory", "results"):
         kept = [n for table, n in before.items() if table.startswith(service) and "data_key" not in table]
         assert rows[service] == sum(kept) > 0
-    assert [receipt.keys_destroyed for receipt in receipts] == [0, 1, 1]
+    assert [receipt.keys_destroyed for receipt in receipts] == [0, 1, 1, 1]
     assert {receipt.remaining for receipt in receipts} == {0}
     assert all(receipt.HasField("completed_at") for receipt in receipts)
 
@@ -214,6 +215,7 @@ async def readings(house: House, caller: Caller) -> list[bytes]:
         await memory.ListZReports(memory_pb.ListZReportsRequest()),
         await memory.GetStats(memory_pb.GetStatsRequest()),
         await caller.clipboard.List(clipboard_pb.ListRequest()),
+        await caller.runs.ListRuns(run_pb.ListRunsRequest()),
     )
     return [answer.SerializeToString(deterministic=True) for answer in answers]
 

@@ -15,6 +15,9 @@ from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
 from treering.clipboard.v1 import profile_data_service_pb2 as clipboard_data
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 from treering.memory.v1 import profile_data_service_pb2 as memory_data
+from treering.results.v1 import profile_data_service_pb2 as results_data
+from treering.results.v1 import results_service_pb2 as results_pb
+from treering.results.v1 import run_service_pb2 as run_pb
 
 from tests.rig.answers import problem
 from tests.rig.house import Caller, House, unknown_id
@@ -76,6 +79,36 @@ async def test_it_is_what_reading_answers(house_site: House, life: Life) -> None
     assert of_kind(records, "clipboard_entry") == await whole_clipboard(caller)
 
 
+async def test_runs_have_all_their_results(house_site: House, life: Life) -> None:
+    """Each run with what it came to, each result whole or part by part, each turn with its run."""
+    caller = life.caller
+    records = await exported(house_site, caller.profile_id)
+    runs = [
+        (await caller.runs.GetRunStatus(run_pb.GetRunStatusRequest(run_id=run.id))).run
+        for run in (await caller.runs.ListRuns(run_pb.ListRunsRequest())).runs
+    ]
+    results = [
+        (
+            await caller.results.GetResult(
+                results_pb.GetResultRequest(workflow_id=name, task_id=task, part=part)
+            )
+        )
+        for name, task, part in (
+            (f"{life.word} run", f"{life.word} task", 0),
+            (f"{life.word} run", f"{life.word} streamed", 0),
+            (f"{life.word} run", f"{life.word} streamed", 1),
+        )
+    ]
+    talk = results_pb.ListTurnsRequest(workflow_id=f"{life.word} talk")
+    turns = (await caller.results.ListTurns(talk)).turns
+
+    assert of_kind(records, "run") == runs
+    assert runs[-1].outcome
+    assert of_kind(records, "result") == [each.result for each in results]
+    assert [each.turn for each in of_kind(records, "turn")] == list(turns)
+    assert {each.run_id for each in of_kind(records, "turn")} == {runs[0].id}
+
+
 async def test_memories_have_their_full_texts(house_site: House, life: Life) -> None:
     """As GetMemory reads them, counts of reads apart, which move by reading."""
     memories = of_kind(await exported(house_site, life.caller.profile_id), "memory")
@@ -111,7 +144,7 @@ async def test_it_begins_with_a_header_and_ends_with_counts(house_site: House, l
     assert first.header.HasField("exported_at")
     kinds = Counter(record.WhichOneof("record") for record in records)
     assert {each.kind: each.count for each in last.trailer.counts} == kinds
-    assert len(kinds) == 6
+    assert len(kinds) == 9
     assert not last.next
 
 
@@ -156,8 +189,10 @@ async def test_over_rest(house_site: House, life: Life) -> None:
 
 
 def read_events(text: str) -> list[Any]:
-    """What server-sent events hold."""
-    return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line]
+    """What the events of a stream hold that came to its end."""
+    *events, last = text.strip().split("\n\n")
+    assert last.startswith("event: end")
+    return [json.loads(event.removeprefix("data: ")) for event in events]
 
 
 @pytest.mark.parametrize("profile_id", [unknown_id(), "00000000-0000-0000-0000-000000000000"])
@@ -193,7 +228,9 @@ async def test_a_token_holds_for_its_export_only(house_site: House, life: Life, 
         assert await refused(answer.read()) == ("INVALID_ARGUMENT", "INVALID_PAGE_TOKEN", ["after"])
 
 
-@pytest.mark.parametrize("service", [memory_data, clipboard_data], ids=["memory", "clipboard"])
+@pytest.mark.parametrize(
+    "service", [memory_data, clipboard_data, results_data], ids=lambda data: data.__name__
+)
 def test_what_a_service_exports_has_its_place(service: Any) -> None:
     """Each field of a service's record is one of the export, by name and by type."""
     whole: Any = pb.ExportProfileResponse.DESCRIPTOR.fields_by_name

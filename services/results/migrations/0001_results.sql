@@ -167,8 +167,12 @@ BEGIN
 END
 $$;
 
--- An episode is read and appended. Nothing changes or removes one.
+-- An episode is read and appended. Nothing changes one, and it is removed only when its profile has no keys any more.
 CREATE POLICY own_profile ON results.episode FOR SELECT
     USING (profile_id = NULLIF(current_setting('app.profile_id', true), '')::uuid);
 CREATE POLICY appended ON results.episode FOR INSERT
     WITH CHECK (profile_id = NULLIF(current_setting('app.profile_id', true), '')::uuid);
+CREATE POLICY erased ON results.episode FOR DELETE USING (
+    profile_id = NULLIF(current_setting('app.profile_id', true), '')::uuid
+    AND NOT EXISTS (SELECT FROM results.data_key k WHERE k.profile_id = episode.profile_id)
+);

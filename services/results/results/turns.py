@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import UUID
 
 from libs import errors
 from libs.language.names import clean_name, clean_text
@@ -58,6 +59,14 @@ class Turn:
     role: str
     content: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunTurn:
+    """A turn, and its run."""
+
+    run_id: UUID
+    turn: Turn
 
 
 def turn_draft(role: str, content: str, number: int | None) -> TurnDraft:

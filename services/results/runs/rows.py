@@ -69,10 +69,16 @@ def outcome_of(keys: ProfileKeys, run_id: UUID, sealed: bytes | None) -> str:
     return "" if sealed is None else keys.open("run.outcome", run_id, 0, sealed).decode()
 
 
-def run_of(keys: ProfileKeys, row: Row) -> Run:
-    """A row of ``results.run``; what it came to may be left out."""
+def named(keys: ProfileKeys, row: Row) -> tuple[str, str]:
+    """Workflow id and goal of a run."""
     place = UUID(bytes=row["workflow_mac"])
     workflow_id, goal = orjson.loads(keys.open("run.body", place, row["body_version"], row["body_sealed"]))
+    return workflow_id, goal
+
+
+def run_of(keys: ProfileKeys, row: Row) -> Run:
+    """A row of ``results.run``; what it came to may be left out."""
+    workflow_id, goal = named(keys, row)
     return Run(
         id=row["id"],
         workflow_id=workflow_id,
