@@ -124,6 +124,11 @@ HEADERS: Final[Schema] = {
         "schema": {"type": "integer", "minimum": 1},
     },
 }
+EVENT: Final[Schema] = {
+    "type": "object",
+    "description": "One event; its data is JSON.",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+}
 REQUEST_ID: Final[Schema] = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}
 
 
@@ -192,7 +197,7 @@ def _body(method: Method, binding: Binding, inputs: Schemas) -> Schema:
 
 def _responses(method: Method, binding: Binding, components: Components) -> Schema:
     media_type = sse.MEDIA_TYPE if method.streams else JSON
-    shape: Schema = {"type": "string"} if method.streams else components.output(answered(method, binding))
+    shape = EVENT if method.streams else components.output(answered(method, binding))
     done = {"description": "Done.", "headers": REQUEST_ID, "content": {media_type: {"schema": shape}}}
     without_body = () if binding.body else (413, 415)
     refused = [status for status in ANY if status not in without_body]
