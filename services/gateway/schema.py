@@ -118,8 +118,12 @@ class Schemas:
         if not self._exact:  # what follows from the type is of no use to an agent
             schema = {keyword: value for keyword, value in schema.items() if keyword != "maximum"}
         schema = schema | rules.keywords(own)
-        if self._exact and schema["type"] == "string" and not schema.keys() & {"pattern", "format", "enum"}:
-            schema["pattern"] = _characters(field, required=bool(schema.get("minLength")))
+        if self._exact and schema["type"] == "string" and not schema.keys() & {"format", "enum"}:
+            allowed = _characters(field, required=bool(schema.get("minLength")))
+            if "pattern" not in schema:
+                schema["pattern"] = allowed
+            elif said(field.GetOptions(), options_pb2.name):
+                schema["allOf"] = [{"pattern": allowed}]
         return schema
 
     def _message(self, message: Descriptor) -> Schema:
