@@ -26,6 +26,7 @@ from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.servicer import MemoryServicer
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.store import SearchStore
 from services.memory.sessions.store import SessionStore
@@ -78,6 +79,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     servicer = MemoryServicer(
         store,
         SessionStore(database, keyring),
+        RingStore(database, keyring),
         Observer(store, embedder, counter),
         Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
         touches,

@@ -12,12 +12,13 @@ from libs.data.postgres import Row
 from libs.language.embeddings import Vector
 from libs.language.lexemes import fold_name
 from services.memory.memories.drafts import Draft
-from services.memory.memories.memory import Memory, Neighbor, Texts
+from services.memory.memories.memory import Memory, Neighbor, Placement, Texts
 from services.memory.memories.metadata import Metadata, canonical
 from services.memory.memories.observations import Labels, Observation
-from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.memories.rings import Outcome, Ring, RingSetter, Stage, Type
 
 FIRST_VERSION = 1
+RING_NOTE = "memory.ring_note"
 TF_MAX = 32_767
 """What a ``smallint`` holds; nothing is gained by counting further."""
 
@@ -78,6 +79,7 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         session_id=row["session_id"],
         position=row["position"],
         ring=Ring(row["ring"]),
+        placement=placement_of(keys, row),
         stage=Stage(row["stage"]),
         type=Type(row["type"]),
         outcome=Outcome(row["outcome"]),
@@ -95,7 +97,26 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         touched_at=row["touched_at"],
+        revision=row["revision"],
+        valid_until=row["valid_until"],
+        superseded_by=row["superseded_by"],
     )
+
+
+def placement_of(keys: ProfileKeys, row: Row) -> Placement:
+    """Who set the ring, and why."""
+    sealed: bytes | None = row["ring_note_sealed"]
+    return Placement(
+        set_by=RingSetter(row["ring_set_by"] or 0),
+        confidence=row["ring_confidence"],
+        reason=row["ring_reason"] or "",
+        note="" if sealed is None else keys.open(RING_NOTE, row["id"], FIRST_VERSION, sealed).decode(),
+    )
+
+
+def seal_note(keys: ProfileKeys, memory_id: UUID, note: str) -> bytes:
+    """What a caller says about a ring. It outlives what else is sealed, so it is bound to no version."""
+    return keys.seal(RING_NOTE, memory_id, FIRST_VERSION, note.encode())
 
 
 def texts_of(keys: ProfileKeys, row: Row) -> Texts:

@@ -22,9 +22,10 @@ from services.memory.memories import wire
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
 from services.memory.memories.observe import Observer
-from services.memory.memories.rings import Ring
+from services.memory.memories.rings import Outcome, Ring
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.query import clean_query
 from services.memory.sessions.reports import Noted, Told, Totals, summarise
@@ -48,6 +49,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self,
         store: Store,
         sessions: SessionStore,
+        rings: RingStore,
         observer: Observer,
         finder: Finder,
         touches: Touches,
@@ -59,6 +61,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     ) -> None:
         self._store = store
         self._sessions = sessions
+        self._rings = rings
         self._observer = observer
         self._finder = finder
         self._touches = touches
@@ -172,6 +175,18 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         """Forget one memory."""
         await self._store.delete(caller().profile, to_id("memory_id", request.memory_id))
         return pb.DeleteMemoryResponse()
+
+    async def Reinforce(self, request: pb.ReinforceRequest, context: Context) -> pb.ReinforceResponse:
+        """Record whether a memory helped."""
+        key = optional_name("idempotency_key", request.idempotency_key)
+        memory = await self._rings.reinforce(
+            caller().profile,
+            to_id("memory_id", request.memory_id),
+            Outcome(request.outcome),
+            key,
+            self._clock(),
+        )
+        return pb.ReinforceResponse(memory=wire.of_memory(memory, whole=True))
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
         """Count what is remembered."""

@@ -1,0 +1,128 @@
+"""Memories that change, through the front door."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from treering.memory.v1 import memory_pb2
+from treering.memory.v1 import memory_service_pb2 as pb
+
+from tests.rig.house import Caller, unknown_id
+from tests.rig.refusals import refused
+
+INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
+SUCCESS, FAILURE, NEUTRAL = (
+    memory_pb2.OUTCOME_SUCCESS,
+    memory_pb2.OUTCOME_FAILURE,
+    memory_pb2.OUTCOME_NEUTRAL,
+)
+FRESH, PROCEDURE, PRACTICE, LONG_TERM, SHOCK = (
+    memory_pb2.RING_FRESH,
+    memory_pb2.RING_PROCEDURE,
+    memory_pb2.RING_PRACTICE,
+    memory_pb2.RING_LONG_TERM,
+    memory_pb2.RING_SHOCK,
+)
+
+
+async def a_session(caller: Caller, name: str = "s") -> str:
+    """The id of an open session."""
+    started = await caller.memory.StartSession(pb.StartSessionRequest(content_session_id=name))
+    return started.session.id
+
+
+async def a_memory(caller: Caller, content: str = "Builds need make.", **fields: object) -> memory_pb2.Memory:
+    """A memory in an open session."""
+    asked = pb.ObserveRequest(session_id=await a_session(caller), content=content, type=INSIGHT)
+    asked.MergeFrom(pb.ObserveRequest(**fields))  # pyright: ignore[reportArgumentType]
+    return (await caller.memory.Observe(asked)).memory
+
+
+async def reinforced(
+    caller: Caller, memory_id: str, outcome: memory_pb2.Outcome, times: int = 1, key: str = ""
+) -> memory_pb2.Memory:
+    """The memory after an outcome was recorded so many times, one after the other."""
+    request = pb.ReinforceRequest(memory_id=memory_id, outcome=outcome, idempotency_key=key)
+    for _ in range(times - 1):
+        await caller.memory.Reinforce(request)
+    return (await caller.memory.Reinforce(request)).memory
+
+
+async def test_an_outcome_moves_the_score(house: Caller) -> None:
+    """The mean of a Beta(1, 1) posterior, once something is recorded. A failure is no reinforcement."""
+    memory = await a_memory(house)
+    used = await reinforced(house, memory.id, NEUTRAL)
+    failed = await reinforced(house, memory.id, FAILURE)
+    helped = await reinforced(house, memory.id, SUCCESS)
+
+    assert not memory.HasField("success_score")
+    assert not used.HasField("success_score")
+    assert (failed.success_score, failed.reinforcement_count) == (pytest.approx(1 / 3), 1)
+    assert (helped.success_score, helped.reinforcement_count) == (pytest.approx(1 / 2), 2)
+    assert helped.touched_at.ToDatetime() > memory.touched_at.ToDatetime()
+
+
+async def test_what_helps_again_and_again_becomes_practice(house: Caller) -> None:
+    """The third time makes the habit, and the row says that repetition did."""
+    memory = await a_memory(house)
+    once = await reinforced(house, memory.id, SUCCESS)
+    twice = await reinforced(house, memory.id, SUCCESS)
+
+    assert (once.ring, once.ring_reason) == (FRESH, "")
+    assert (twice.ring, twice.ring_reason) == (PRACTICE, "repetition")
+    assert twice.ring_set_by == memory_pb2.RING_SETTER_REPETITION
+
+
+async def test_practice_that_keeps_failing_is_demoted(house: Caller) -> None:
+    """After two successes it takes failures until the mean is below 0.3; the row says what did it."""
+    memory = await a_memory(house)
+    await reinforced(house, memory.id, SUCCESS, times=2)
+    still = await reinforced(house, memory.id, FAILURE, times=6)
+    demoted = await reinforced(house, memory.id, FAILURE)
+
+    assert (still.ring, still.success_score) == (PRACTICE, pytest.approx(0.3))
+    assert (demoted.ring, demoted.ring_reason) == (FRESH, "outcome:failing")
+    assert demoted.ring_set_by == memory_pb2.RING_SETTER_OUTCOME
+
+
+async def test_every_one_of_many_at_once_counts(house: Caller) -> None:
+    """Forty-eight at the same moment: twenty-four successes, twenty-four failures, none lost."""
+    memory = await a_memory(house)
+    await asyncio.gather(
+        *(reinforced(house, memory.id, outcome) for _ in range(24) for outcome in (SUCCESS, FAILURE))
+    )
+
+    kept = (await house.memory.GetMemory(pb.GetMemoryRequest(memory_id=memory.id))).memory
+    assert kept.reinforcement_count == 24
+    assert kept.success_score == pytest.approx(25 / 50)
+
+
+async def test_a_key_counts_once(house: Caller) -> None:
+    """Sixteen at once under one key are one; the same key for something else is refused, also in Observe."""
+    memory = await a_memory(house)
+    answers = await asyncio.gather(*(reinforced(house, memory.id, SUCCESS, key="k") for _ in range(16)))
+    other = await a_memory(house, "Another thing.")
+    calls = (
+        house.memory.Reinforce(
+            pb.ReinforceRequest(memory_id=memory.id, outcome=FAILURE, idempotency_key="k")
+        ),
+        house.memory.Reinforce(pb.ReinforceRequest(memory_id=other.id, outcome=SUCCESS, idempotency_key="k")),
+        house.memory.Observe(
+            pb.ObserveRequest(
+                session_id=memory.session_id, content="Builds need make.", type=INSIGHT, idempotency_key="k"
+            )
+        ),
+    )
+
+    assert {answer.reinforcement_count for answer in answers} == {1}
+    assert [await refused(call) for call in calls] == [("ALREADY_EXISTS", "IDEMPOTENCY_KEY_REUSED", [])] * 3
+
+
+async def test_nobody_can_be_reinforced(house: Caller) -> None:
+    """A memory that is not there, and an outcome that is none."""
+    missing = house.memory.Reinforce(pb.ReinforceRequest(memory_id=unknown_id(), outcome=SUCCESS))
+    unsaid = house.memory.Reinforce(pb.ReinforceRequest(memory_id=unknown_id()))
+
+    assert await refused(missing) == ("NOT_FOUND", "MEMORY_NOT_FOUND", [])
+    assert await refused(unsaid) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["outcome"])
