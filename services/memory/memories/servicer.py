@@ -25,6 +25,7 @@ from services.memory.memories.observe import Observer
 from services.memory.memories.rings import Outcome, Ring
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.rings.standing import Wish, clean_wish
 from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.query import clean_query
@@ -187,6 +188,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
             self._clock(),
         )
         return pb.ReinforceResponse(memory=wire.of_memory(memory, whole=True))
+
+    async def Promote(self, request: pb.PromoteRequest, context: Context) -> pb.PromoteResponse:
+        """Put a memory into another ring."""
+        memory_id = to_id("memory_id", request.memory_id)
+        wish = clean_wish(Wish(memory_id, Ring(request.ring), request.reason, request.demote_shock))
+        memory = await self._rings.promote(caller().profile, wish, self._clock())
+        return pb.PromoteResponse(memory=wire.of_memory(memory, whole=True))
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
         """Count what is remembered."""

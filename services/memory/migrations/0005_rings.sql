@@ -177,3 +177,33 @@ BEGIN
     RETURN QUERY SELECT 'kept', s FROM memory.shown s WHERE s.profile_id = p_profile AND s.id = p_id;
 END
 $$;
+
+-- Set a memory's ring because the caller says so: 'kept', or the verdict that refuses.
+CREATE FUNCTION memory.promote(
+    p_profile uuid, p_id uuid, p_ring smallint, p_note_sealed bytea, p_demote_shock boolean, p_now timestamptz
+) RETURNS TABLE (verdict text, shown memory.shown) LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
+DECLARE
+    v_memory memory.memory;
+    v_verdict text := 'kept';
+BEGIN
+    PERFORM set_config('app.profile_id', p_profile::text, true);
+    SELECT * INTO v_memory FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = p_id FOR UPDATE;
+    IF NOT FOUND THEN
+        v_verdict := 'memory_not_found';
+    ELSIF v_memory.superseded_by IS NOT NULL THEN
+        v_verdict := 'superseded';
+    ELSIF p_ring = 4 AND 10 * (v_memory.successes + 1) < 7 * (v_memory.successes + v_memory.failures + 2) THEN
+        v_verdict := 'not_earned';
+    ELSIF v_memory.ring = 5 AND p_ring <> 5 AND (p_note_sealed IS NULL OR NOT p_demote_shock) THEN
+        v_verdict := 'shock_stays';
+    ELSE
+        UPDATE memory.memory m SET
+            ring = p_ring, ring_set_by = 2, ring_confidence = NULL, ring_reason = 'caller',
+            ring_note_sealed = p_note_sealed, updated_at = greatest(m.updated_at, p_now)
+        WHERE m.profile_id = p_profile AND m.id = p_id;
+    END IF;
+    RETURN QUERY SELECT v_verdict, s
+    FROM (SELECT) one LEFT JOIN memory.shown s ON s.profile_id = p_profile AND s.id = p_id;
+END
+$$;

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from libs import errors
+from libs.language.names import clean_text
+from libs.language.scrubbing import scrub
 from services.memory.memories.memory import Memory
-from services.memory.memories.rings import LONG_TERM_SCORE_MIN, success_score
+from services.memory.memories.rings import LONG_TERM_SCORE_MIN, Ring, success_score
+
+REASON_CHARS_MAX = 500
 
 
 class RingNotEarned(errors.WrongState):
@@ -38,9 +43,28 @@ class MemorySuperseded(errors.WrongState):
     reason = "MEMORY_SUPERSEDED"
 
     @classmethod
-    def by(cls, successor: UUID | None) -> MemorySuperseded:
+    def of(cls, memory: Memory) -> MemorySuperseded:
         """Naming the one that superseded it."""
-        return cls(metadata={"superseded_by": str(successor)} if successor else None)
+        return cls(metadata={"superseded_by": str(memory.superseded_by)})
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a caller wants a memory to stand."""
+
+    memory_id: UUID
+    ring: Ring
+    reason: str
+    """Without secrets; empty if none is given."""
+    demote_shock: bool
+    """Whether a shock may leave its ring."""
+
+
+def clean_wish(wish: Wish) -> Wish:
+    """Check the reason, and take secrets out. Raises ``Invalid`` naming the field."""
+    if not wish.reason:
+        return wish
+    return replace(wish, reason=scrub(clean_text("reason", wish.reason, REASON_CHARS_MAX)).text)
 
 
 class ContentKept(errors.Conflict):

@@ -15,11 +15,15 @@ from services.memory.memories.memory import Memory, MemoryNotFound
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Outcome
 from services.memory.memories.store import IDEMPOTENCY_KEPT
+from services.memory.rings.standing import MemorySuperseded, RingNotEarned, ShockStays, Wish
 
 PACKAGE = "services.memory.rings"
 
 REFUSALS: Mapping[str, Callable[[Memory], errors.Problem]] = {
     "key_reused": lambda _: KeyReused(),
+    "not_earned": RingNotEarned.by,
+    "shock_stays": lambda _: ShockStays(),
+    "superseded": MemorySuperseded.of,
 }
 """By the verdict of a function, and of the memory that it answers with."""
 
@@ -46,6 +50,24 @@ class RingStore:
             keys.blind("request", f"reinforce {memory_id} {int(outcome)}") if key else None,
             now,
             now + IDEMPOTENCY_KEPT,
+        )
+        return _answered(keys, row)
+
+    async def promote(self, profile: UUID, wish: Wish, now: datetime) -> Memory:
+        """Put a memory into a ring.
+
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``RingNotEarned``, and ``ShockStays`` for a shock without
+        confirmation and reason.
+        """
+        keys = await self._keyring.of(profile)
+        row = await self._database.fetchrow(
+            self._queries.promote,
+            profile,
+            wish.memory_id,
+            wish.ring,
+            rows.seal_note(keys, wish.memory_id, wish.reason) if wish.reason else None,
+            wish.demote_shock,
+            now,
         )
         return _answered(keys, row)
 
