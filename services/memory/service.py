@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.servicer import MemoryServicer
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.rings.changes import Changes
 from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.store import SearchStore
@@ -35,6 +37,8 @@ SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
 NAME = "treering.memory.v1.MemoryService"
 FORGOTTEN_KEYS_MAX = 10_000
 """Idempotency keys that one turn of the loop forgets."""
+PURGED_MAX = 10_000
+"""Deleted memories that one turn of the loop purges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,10 @@ class Settings:
     """How often counted reads are written."""
     forget_keys_seconds: float = 300
     """How often idempotency keys older than 24 hours are forgotten."""
+    undo_hours: float = 24
+    """How long a deleted memory can be brought back; 0: it is gone at once."""
+    purge_seconds: float = 60
+    """How often deleted memories that can no longer be brought back are deleted for good."""
 
 
 SETTINGS = (Settings, providers.Settings)
@@ -73,20 +81,24 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
 
     keyring = Keyring(database, site.master, SCHEMA.schema)
     store = Store(database, keyring)
+    rings = RingStore(database, keyring)
+    observer = Observer(store, embedder, counter)
     pending = PendingStore(database, keyring)
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
     servicer = MemoryServicer(
         store,
         SessionStore(database, keyring),
-        RingStore(database, keyring),
-        Observer(store, embedder, counter),
+        rings,
+        Changes(store, rings, observer),
+        observer,
         Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
         touches,
         counter,
         Pages(site.master.derive("pages/memory")),
         site.clock,
         settings.memories_max,
+        timedelta(hours=settings.undo_hours),
     )
     return Role(
         (
@@ -94,7 +106,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 NAME,
                 partial(rpc.add_MemoryServiceServicer_to_server, servicer),
                 database.ping,
-                _loops(settings, site, store, pending, embedder, touches),
+                _loops(settings, site, store, rings, pending, embedder, touches),
             ),
         )
     )
@@ -104,12 +116,16 @@ def _loops(
     settings: Settings,
     site: Site,
     store: Store,
+    rings: RingStore,
     pending: PendingStore,
     embedder: RoutedEmbedder,
     touches: Touches,
 ) -> tuple[Loop, ...]:
     async def forget_keys() -> None:
         await store.forget_keys(FORGOTTEN_KEYS_MAX, site.clock())
+
+    async def purge() -> None:
+        await rings.purge(PURGED_MAX, site.clock())
 
     return (
         every(
@@ -119,4 +135,5 @@ def _loops(
         ),
         every(settings.touch_seconds, touches.flush, name="touches"),
         every(settings.forget_keys_seconds, forget_keys, name="forget_keys"),
+        every(settings.purge_seconds, purge, name="purge_deleted"),
     )

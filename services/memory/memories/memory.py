@@ -89,6 +89,8 @@ class Memory:
     created_at: datetime
     updated_at: datetime
     touched_at: datetime
+    version: int
+    """What its sealed texts are bound to: goes up whenever they are written anew."""
     revision: int
     """Which version of its content this is, from 1."""
     valid_until: datetime | None

@@ -11,18 +11,25 @@ from libs.data import sql
 from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from services.memory.memories import rows
+from services.memory.memories.drafts import Batch
 from services.memory.memories.memory import Memory, MemoryNotFound
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Outcome
 from services.memory.memories.store import IDEMPOTENCY_KEPT
-from services.memory.rings.standing import MemorySuperseded, RingNotEarned, ShockStays, Wish
+from services.memory.rings import rows as version_rows
+from services.memory.rings.revisions import VERSIONS_MAX, Revision
+from services.memory.rings.standing import ContentKept, MemorySuperseded, RingNotEarned, ShockStays, Wish
 
 PACKAGE = "services.memory.rings"
 
 REFUSALS: Mapping[str, Callable[[Memory], errors.Problem]] = {
+    "content_kept": lambda _: ContentKept(),
     "key_reused": lambda _: KeyReused(),
     "not_earned": RingNotEarned.by,
     "shock_stays": lambda _: ShockStays(),
+    "same_content": lambda _: errors.invalid(
+        "content", "must differ from what it supersedes", "supersede.same"
+    ),
     "superseded": MemorySuperseded.of,
 }
 """By the verdict of a function, and of the memory that it answers with."""
@@ -56,8 +63,8 @@ class RingStore:
     async def promote(self, profile: UUID, wish: Wish, now: datetime) -> Memory:
         """Put a memory into a ring.
 
-        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``RingNotEarned``, and ``ShockStays`` for a shock without
-        confirmation and reason.
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``RingNotEarned``, and ``ShockStays`` for a shock
+        without confirmation and reason.
         """
         keys = await self._keyring.of(profile)
         row = await self._database.fetchrow(
@@ -70,6 +77,74 @@ class RingStore:
             now,
         )
         return _answered(keys, row)
+
+    async def delete(self, profile: UUID, memory_id: UUID, purge_at: datetime | None) -> None:
+        """Take a memory out of every read; for good at a time, or at once. Raises ``MemoryNotFound``."""
+        if not await self._database.fetchval(self._queries.forget, profile, memory_id, purge_at):
+            raise MemoryNotFound
+
+    async def restore(self, profile: UUID, memory_id: UUID, now: datetime) -> Memory:
+        """Bring back what was deleted. Raises ``MemoryNotFound``; ``ContentKept`` if it was kept anew."""
+        keys = await self._keyring.of(profile)
+        row = await self._database.fetchrow(self._queries.restore, profile, memory_id, now)
+        return _answered(keys, row)
+
+    async def purge(self, limit: int, now: datetime) -> int:
+        """Delete for good some that can no longer be brought back, of any profile. Answers how many."""
+        return await self._database.fetchval(self._queries.purge_deleted, limit, now)
+
+    async def revise(self, profile: UUID, version: int, batch: Batch, now: datetime) -> Memory | None:
+        """Give the batch's one memory new content; ``None`` if it is no longer at this sealed version.
+
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``ContentKept``.
+        """
+        keys = await self._keyring.of(profile)
+        [draft], [vector] = batch.drafts, batch.vectors
+        row = await self._database.fetchrow(
+            self._queries.revise,
+            profile,
+            draft.id,
+            version,
+            rows.item_of(keys, None, draft, vector, version + 1),
+            batch.model,
+            batch.preferred_model,
+            VERSIONS_MAX,
+            now,
+        )
+        return None if row is not None and row["verdict"] == "changed" else _answered(keys, row)
+
+    async def supersede(
+        self, profile: UUID, memory_id: UUID, source: int, batch: Batch, now: datetime
+    ) -> tuple[Memory, Memory]:
+        """Close a memory with the batch's one draft: the older, then the newer.
+
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``Invalid`` for the content that it has already.
+        """
+        keys = await self._keyring.of(profile)
+        [draft], [vector] = batch.drafts, batch.vectors
+        [row] = await self._database.fetch(
+            self._queries.supersede,
+            profile,
+            memory_id,
+            source,
+            rows.item_of(keys, None, draft, vector),
+            batch.model,
+            batch.preferred_model,
+            now,
+        )
+        older = _answered(keys, row)
+        return older, rows.memory_of(keys, row["successor"])
+
+    async def versions(
+        self, profile: UUID, memory_id: UUID, limit: int, before: int | None
+    ) -> list[Revision]:
+        """What a memory says and said, the newest first. Raises ``MemoryNotFound``."""
+        keys = await self._keyring.of(profile)
+        async with self._database.as_profile(profile) as connection:
+            found = await connection.fetch(self._queries.versions, profile, memory_id, before, limit)
+        if not found and before is None:
+            raise MemoryNotFound
+        return [version_rows.revision_of(keys, row) for row in found]
 
 
 def _answered(keys: ProfileKeys, row: Row | None) -> Memory:

@@ -20,6 +20,7 @@ WITH scope AS MATERIALIZED (
         CASE WHEN m.embedding_model = $3 THEN -(m.embedding <#> $2::halfvec) END AS cosine
     FROM memory.memory m
     WHERE m.profile_id = $1
+        AND m.superseded_by IS NULL
         AND ($9::smallint[] IS NULL OR m.ring = ANY ($9))
         AND ($10::uuid IS NULL OR m.session_id = $10)
         AND ($11::bytea IS NULL OR m.session_id IN (
@@ -103,6 +104,7 @@ near AS MATERIALIZED (
         SELECT m.id FROM memory.memory m
         WHERE m.profile_id = $1 AND m.session_id = at.session_id
             AND m.position BETWEEN at.position - 2 AND at.position + 2
+            AND m.superseded_by IS NULL
         OFFSET 0
     ) n
 ),
