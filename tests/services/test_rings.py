@@ -456,3 +456,25 @@ async def test_a_shock_that_is_superseded_stays_a_shock(house: Caller) -> None:
         rings.append((await superseded(house, memory.id, f"Thing {number} is otherwise.")).memory.ring)
 
     assert rings == [SHOCK, PROCEDURE, FRESH]
+
+
+async def test_a_relevant_shock_is_never_drowned(house: Caller) -> None:
+    """A hundred and twenty memories come closer, and it still comes first, beyond the limit, marked."""
+    shock = await a_memory(house, "NEVER run git push --force to main: it destroyed production data.")
+    await promoted(house, shock.id, SHOCK, "It cost us a day.")
+    noise = [
+        pb.Observation(content=f"How to git push a branch, part {number}.", type=INSIGHT)
+        for number in range(60)
+    ]
+    for name in ("a", "b"):
+        session = await a_session(house, name)
+        await house.memory.ObserveBatch(pb.ObserveBatchRequest(session_id=session, observations=noise))
+
+    answer = await house.memory.Search(pb.SearchRequest(query="how to git push a branch", limit=5))
+    elsewhere = await house.memory.Search(pb.SearchRequest(query="what is for lunch?", limit=5))
+    only = await house.memory.Search(pb.SearchRequest(query="git push", limit=5, rings=[FRESH]))
+
+    assert [hit.memory_id for hit in answer.hits if hit.ahead] == [shock.id]
+    assert (answer.hits[0].memory_id, len(answer.hits)) == (shock.id, 6)
+    assert not any(hit.ahead for hit in elsewhere.hits)
+    assert shock.id not in [hit.memory_id for hit in only.hits]

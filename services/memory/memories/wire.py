@@ -171,6 +171,7 @@ def of_hit(hit: Hit) -> pb.Hit:
         actor=hit.actor,
         occurred_at=of_time(hit.occurred_at),
         tags=hit.tags,
+        ahead=hit.ahead,
     )
 
 

@@ -10,6 +10,8 @@ ALTER TABLE memory.memory
     ADD COLUMN ring_reason text CHECK (length(ring_reason) BETWEEN 1 AND 64),
     -- What the caller said about it.
     ADD COLUMN ring_note_sealed bytea,
+    -- Of its reinforcements, those that were no observations.
+    ADD COLUMN helped_count integer NOT NULL DEFAULT 0 CHECK (helped_count BETWEEN 0 AND reinforcement_count),
     -- Which version of its content this is. `version` binds what is sealed, and goes up more often.
     ADD COLUMN revision integer NOT NULL DEFAULT 1 CHECK (revision > 0),
     ADD COLUMN revised_at timestamptz,
@@ -100,11 +102,11 @@ DECLARE
     -- Seen at least 3 times in all: from there on a memory counts as a pattern, here as for the collective.
     v_repeated CONSTANT boolean := NEW.reinforcement_count >= 2;
 BEGIN
-    IF NEW.ring = 4 AND NOT v_earned THEN
+    IF OLD.ring = 4 AND NOT v_earned THEN
         NEW.ring := 3;
-    ELSIF NEW.ring = 3 AND v_fails THEN
+    ELSIF OLD.ring = 3 AND v_fails THEN
         NEW.ring := 1;
-    ELSIF NEW.ring = 1 AND NEW.reinforcement_count > OLD.reinforcement_count AND v_repeated AND NOT v_fails
+    ELSIF OLD.ring = 1 AND NEW.reinforcement_count > OLD.reinforcement_count AND v_repeated AND NOT v_fails
         AND NEW.ring_set_by IS DISTINCT FROM 2
     THEN
         NEW.ring := 3;
@@ -169,6 +171,7 @@ BEGIN
     END IF;
     UPDATE memory.memory m SET
         reinforcement_count = m.reinforcement_count + (p_outcome <> 2)::integer,
+        helped_count = m.helped_count + (p_outcome <> 2)::integer,
         successes = m.successes + (p_outcome = 1)::integer,
         failures = m.failures + (p_outcome = 2)::integer,
         updated_at = greatest(m.updated_at, p_now),
@@ -236,6 +239,9 @@ BEGIN
     PERFORM set_config('app.profile_id', p_profile::text, true);
     -- The session first, as in observe.
     SELECT m.session_id INTO v_session FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = p_id;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
     PERFORM FROM memory.session s WHERE s.profile_id = p_profile AND s.id = v_session FOR UPDATE;
     IF p_purge_at IS NOT NULL THEN
         INSERT INTO memory.deleted (profile_id, id, session_id, purge_at, body, terms, tfs, tags, aliases)
@@ -270,6 +276,10 @@ DECLARE
 BEGIN
     PERFORM set_config('app.profile_id', p_profile::text, true);
     SELECT d.session_id INTO v_session FROM memory.deleted d WHERE d.profile_id = p_profile AND d.id = p_id;
+    IF NOT FOUND THEN
+        RETURN QUERY SELECT 'kept', s FROM memory.shown s WHERE s.profile_id = p_profile AND s.id = p_id;
+        RETURN;
+    END IF;
     PERFORM FROM memory.session s WHERE s.profile_id = p_profile AND s.id = v_session FOR UPDATE;
     SELECT * INTO v_deleted FROM memory.deleted d
     WHERE d.profile_id = p_profile AND d.id = p_id AND d.purge_at > p_now FOR UPDATE;
@@ -350,7 +360,7 @@ BEGIN
     SELECT m.session_id INTO v_session FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = p_id;
     PERFORM FROM memory.session s WHERE s.profile_id = p_profile AND s.id = v_session FOR UPDATE;
     SELECT * INTO v_memory FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = p_id FOR UPDATE;
-    IF NOT FOUND THEN
+    IF NOT FOUND OR v_session IS NULL THEN
         v_verdict := 'memory_not_found';
     ELSIF v_memory.superseded_by IS NOT NULL THEN
         v_verdict := 'superseded';
@@ -405,7 +415,7 @@ BEGIN
     JOIN memory.session s ON s.profile_id = m.profile_id AND s.id = m.session_id
     WHERE m.profile_id = p_profile AND m.id = p_id FOR UPDATE OF s;
     SELECT * INTO v_memory FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = p_id FOR UPDATE;
-    IF NOT FOUND THEN
+    IF NOT FOUND OR v_session.id IS NULL THEN
         RETURN QUERY SELECT 'memory_not_found', NULL::memory.shown, NULL::memory.shown;
         RETURN;
     ELSIF v_memory.superseded_by IS NOT NULL OR v_memory.content_mac = p_item.content_mac THEN

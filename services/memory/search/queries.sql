@@ -14,7 +14,7 @@ SELECT a.mac, a.actor_mac FROM memory.actor a WHERE a.profile_id = $1 AND a.mac 
 -- filters, so nothing here may become quadratic: an IN that is a value is hashed, a FULL JOIN is never a
 -- nested loop, and OFFSET 0 keeps look-ups by index what they are.
 WITH scope AS MATERIALIZED (
-    SELECT m.id, m.session_id, m.position, m.length, m.occurred_at,
+    SELECT m.id, m.session_id, m.position, m.length, m.occurred_at, m.ring = 5 AS shock,
         m.embedding_model IS DISTINCT FROM $3 AS not_compared,
         -- Vectors have length 1, so their inner product is the cosine. Another model's are never compared.
         CASE WHEN m.embedding_model = $3 THEN -(m.embedding <#> $2::halfvec) END AS cosine
@@ -87,6 +87,12 @@ chosen AS MATERIALIZED (
             SELECT a.memory_id FROM memory.alias a WHERE a.profile_id = $1 AND a.mac = ANY ($5::bytea[])
         )) IS TRUE
         ORDER BY s.cosine DESC NULLS LAST, s.id LIMIT $7
+    )
+    -- The closest shocks, however much else comes closer.
+    UNION (SELECT s.id FROM scope s WHERE s.shock AND s.cosine IS NOT NULL ORDER BY s.cosine DESC, s.id LIMIT 10)
+    UNION (
+        SELECT l.memory_id FROM lexical l WHERE (l.memory_id IN (SELECT s.id FROM scope s WHERE s.shock)) IS TRUE
+        ORDER BY l.bm25 DESC, l.memory_id LIMIT 10
     )
     UNION (
         SELECT s.id FROM scope s ORDER BY s.occurred_at DESC, s.id
