@@ -195,6 +195,8 @@ class Model:
             return "INVALID_FIELD"
         newer = self.find(memory.session, content)
         if newer is None:
+            if len(self.memories) >= self.memories_max:
+                return "QUOTA_EXCEEDED"
             self.sessions[memory.session].positions += 1
             newer = Remembered("", memory.session, content, self.sessions[memory.session].positions)
             self.memories.append(newer)
@@ -212,6 +214,8 @@ class Model:
         """Bring a memory back to its place, or answer the reason why not."""
         if not memory.successor and self.find(memory.session, memory.content):
             return "CONTENT_KEPT"
+        if len(self.memories) >= self.memories_max:
+            return "QUOTA_EXCEEDED"
         self.deleted.remove(memory)
         self.memories = sorted([*self.memories, memory], key=lambda one: self.born.index(one.id))
         return ""

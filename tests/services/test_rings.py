@@ -7,6 +7,8 @@ from datetime import timedelta
 
 import grpc
 import pytest
+from treering.access.v1 import access_service_pb2 as access_pb
+from treering.access.v1 import quota_pb2
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
@@ -478,3 +480,27 @@ async def test_a_relevant_shock_is_never_drowned(house: Caller) -> None:
     assert (answer.hits[0].memory_id, len(answer.hits)) == (shock.id, 6)
     assert not any(hit.ahead for hit in elsewhere.hits)
     assert shock.id not in [hit.memory_id for hit in only.hits]
+
+
+async def test_a_quota_holds_for_what_comes_back_and_what_follows(house: Caller) -> None:
+    """Neither an undelete nor a newer fact makes one memory too many, also when many are tried at once."""
+    gone = [await a_memory(house, f"Fact {number}.") for number in range(8)]
+    for memory in gone:
+        await house.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory.id))
+    kept = await a_memory(house, "The one.")
+    quota = quota_pb2.Quota(memories_max=3)
+    await house.house.admin.access.SetQuota(
+        access_pb.SetQuotaRequest(profile_id=house.profile_id, quota=quota)
+    )
+    await asyncio.sleep(1.2)  # until the key's answer is asked for anew
+
+    back = await asyncio.gather(
+        *(house.memory.UndeleteMemory(pb.UndeleteMemoryRequest(memory_id=one.id)) for one in gone),
+        return_exceptions=True,
+    )
+    refusals = [each.code().name for each in back if isinstance(each, grpc.aio.AioRpcError)]
+
+    assert refusals == ["RESOURCE_EXHAUSTED"] * 6
+    newer = superseded(house, kept.id, "Another one.")
+    assert (await refused(newer))[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED")
+    assert (await house.memory.GetStats(pb.GetStatsRequest())).memory_count == 3

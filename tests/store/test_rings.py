@@ -117,7 +117,7 @@ async def test_what_is_deleted_is_purged_when_its_time_is_over(room: Memories) -
     assert await room.rings.purge(10, room.clock()) == 0
     room.clock.passes(seconds=1)
     with pytest.raises(MemoryNotFound):
-        await room.rings.restore(profile, memory_id, room.clock())
+        await room.rings.restore(profile, memory_id, room.memories_max, room.clock())
     assert await room.rings.purge(10, room.clock()) == 1
     assert await left(room) == set()
 
@@ -130,7 +130,7 @@ async def test_without_an_undo_nothing_is_left(room: Memories) -> None:
 
     assert await left(room) == set()
     with pytest.raises(MemoryNotFound):
-        await room.rings.restore(profile, memory_id, room.clock())
+        await room.rings.restore(profile, memory_id, room.memories_max, room.clock())
 
 
 async def test_what_waits_for_a_vector_still_waits_when_it_is_back(room: Memories) -> None:
@@ -139,7 +139,7 @@ async def test_what_waits_for_a_vector_still_waits_when_it_is_back(room: Memorie
     room.embedder.away = True
     kept = await room.observe(profile, await room.session(profile), "Rain.")
     await room.rings.delete(profile, kept.memory.id, room.clock() + UNDO)
-    back = await room.rings.restore(profile, kept.memory.id, room.clock())
+    back = await room.rings.restore(profile, kept.memory.id, room.memories_max, room.clock())
 
     assert not back.embedding_model
     assert [row["memory_id"] for row in await room.rows("SELECT memory_id FROM memory.pending")] == [back.id]

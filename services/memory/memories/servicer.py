@@ -192,7 +192,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     ) -> pb.UndeleteMemoryResponse:
         """Bring back a memory that was deleted."""
         memory_id = to_id("memory_id", request.memory_id)
-        memory = await self._rings.restore(caller().profile, memory_id, self._clock())
+        memory = await self._rings.restore(caller().profile, memory_id, self._allowed(), self._clock())
         return pb.UndeleteMemoryResponse(memory=wire.of_memory(memory, whole=True))
 
     async def Reinforce(self, request: pb.ReinforceRequest, context: Context) -> pb.ReinforceResponse:
@@ -236,7 +236,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         """Close a memory with a newer one."""
         who, memory_id = caller(), to_id("memory_id", request.memory_id)
         older, newer = await self._changes.supersede(
-            who.profile, memory_id, request.content, who.source, self._clock()
+            who.profile, memory_id, request.content, who.source, self._allowed(), self._clock()
         )
         return pb.SupersedeResponse(
             memory=wire.of_memory(newer, whole=True), superseded=wire.of_outline(older)

@@ -264,9 +264,20 @@ BEGIN
 END
 $$;
 
+-- Whether a profile may keep one memory more. Holds its count until the commit, so that two do not take one place.
+CREATE FUNCTION memory.takes_another(p_profile uuid, p_memories_max bigint) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
+DECLARE
+    v_memories bigint;
+BEGIN
+    SELECT u.memories INTO v_memories FROM memory.usage u WHERE u.profile_id = p_profile FOR UPDATE;
+    RETURN coalesce(v_memories, 0) < p_memories_max;
+END
+$$;
+
 -- Bring back what was deleted: 'kept' and the memory as it was, or the verdict that refuses. What was never
 -- deleted is answered as it is.
-CREATE FUNCTION memory.restore(p_profile uuid, p_id uuid, p_now timestamptz)
+CREATE FUNCTION memory.restore(p_profile uuid, p_id uuid, p_memories_max bigint, p_now timestamptz)
 RETURNS TABLE (verdict text, shown memory.shown) LANGUAGE plpgsql
 SET enable_seqscan = off AS $$
 DECLARE
@@ -291,6 +302,10 @@ BEGIN
         ) THEN
             RETURN QUERY SELECT 'content_kept', s FROM memory.shown s WHERE s.profile_id = p_profile
                 AND s.content_mac = v_memory.content_mac AND s.session_id = v_memory.session_id;
+            RETURN;
+        END IF;
+        IF NOT memory.takes_another(p_profile, p_memories_max) THEN
+            RETURN QUERY SELECT 'quota_exceeded', NULL::memory.shown;
             RETURN;
         END IF;
         INSERT INTO memory.memory SELECT v_memory.*;
@@ -402,7 +417,7 @@ $$;
 -- refuses. What has no terms, no aliases and a `superseded_by` is found by no arm of a search.
 CREATE FUNCTION memory.supersede(
     p_profile uuid, p_id uuid, p_source smallint, p_item memory.item, p_model text, p_preferred_model text,
-    p_now timestamptz
+    p_memories_max bigint, p_now timestamptz
 ) RETURNS TABLE (verdict text, shown memory.shown, successor memory.shown) LANGUAGE plpgsql
 SET enable_seqscan = off AS $$
 DECLARE
@@ -428,6 +443,11 @@ BEGIN
     SELECT m.id INTO v_next FROM memory.memory m
     WHERE m.profile_id = p_profile AND m.content_mac = p_item.content_mac AND m.session_id = v_session.id;
     IF v_next IS NULL THEN
+        IF NOT memory.takes_another(p_profile, p_memories_max) THEN
+            RETURN QUERY SELECT 'quota_exceeded', s, NULL::memory.shown
+            FROM memory.shown s WHERE s.profile_id = p_profile AND s.id = p_id;
+            RETURN;
+        END IF;
         v_next := p_item.id;
         INSERT INTO memory.memory (
             profile_id, id, session_id, position, type, outcome, source, occurred_at, created_at, updated_at,

@@ -50,15 +50,16 @@ class Changes:
         raise Changed
 
     async def supersede(
-        self, profile: UUID, memory_id: UUID, content: str, source: int, now: datetime
+        self, profile: UUID, memory_id: UUID, content: str, source: int, memories_max: int, now: datetime
     ) -> tuple[Memory, Memory]:
         """Close a memory with a newer one of the same kind: the older, then the newer.
 
-        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``Invalid`` for the content that it has already.
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``MemoriesFull``, ``Invalid`` for the content that it
+        has already.
         """
         older = await self._read(profile, memory_id)
         batch = await self._understood(profile, replace(_as_raw(older), content=content, metadata={}))
-        return await self._rings.supersede(profile, memory_id, source, batch, now)
+        return await self._rings.supersede(profile, memory_id, source, batch, memories_max, now)
 
     async def _read(self, profile: UUID, memory_id: UUID) -> Memory:
         found = await self._store.get(profile, [memory_id])

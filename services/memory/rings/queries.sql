@@ -8,7 +8,7 @@ SELECT * FROM memory.promote($1, $2, $3, $4, $5, $6);
 SELECT memory.forget($1, $2, $3);
 
 -- name: restore
-SELECT * FROM memory.restore($1, $2, $3);
+SELECT * FROM memory.restore($1, $2, $3, $4);
 
 -- name: purge_deleted
 SELECT memory.purge_deleted($1, $2);
@@ -17,7 +17,7 @@ SELECT memory.purge_deleted($1, $2);
 SELECT * FROM memory.revise($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: supersede
-SELECT * FROM memory.supersede($1, $2, $3, $4, $5, $6, $7);
+SELECT * FROM memory.supersede($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: versions
 -- What a memory says and said, the newest first, before a version if one is given.

@@ -12,7 +12,7 @@ from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from services.memory.memories import rows
 from services.memory.memories.drafts import Batch
-from services.memory.memories.memory import Memory, MemoryNotFound
+from services.memory.memories.memory import MemoriesFull, Memory, MemoryNotFound
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Outcome
 from services.memory.memories.store import IDEMPOTENCY_KEPT
@@ -83,10 +83,14 @@ class RingStore:
         if not await self._database.fetchval(self._queries.forget, profile, memory_id, purge_at):
             raise MemoryNotFound
 
-    async def restore(self, profile: UUID, memory_id: UUID, now: datetime) -> Memory:
-        """Bring back what was deleted. Raises ``MemoryNotFound``; ``ContentKept`` if it was kept anew."""
+    async def restore(self, profile: UUID, memory_id: UUID, memories_max: int, now: datetime) -> Memory:
+        """Bring back what was deleted, if the profile may hold one more.
+
+        Raises ``MemoryNotFound``, ``MemoriesFull``, ``ContentKept`` if it was kept anew.
+        """
         keys = await self._keyring.of(profile)
-        row = await self._database.fetchrow(self._queries.restore, profile, memory_id, now)
+        row = await self._database.fetchrow(self._queries.restore, profile, memory_id, memories_max, now)
+        _refuse_full(row, memories_max)
         return _answered(keys, row)
 
     async def purge(self, limit: int, now: datetime) -> int:
@@ -114,11 +118,12 @@ class RingStore:
         return None if row is not None and row["verdict"] == "changed" else _answered(keys, row)
 
     async def supersede(
-        self, profile: UUID, memory_id: UUID, source: int, batch: Batch, now: datetime
+        self, profile: UUID, memory_id: UUID, source: int, batch: Batch, memories_max: int, now: datetime
     ) -> tuple[Memory, Memory]:
         """Close a memory with the batch's one draft: the older, then the newer.
 
-        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``Invalid`` for the content that it has already.
+        Raises ``MemoryNotFound``, ``MemorySuperseded``, ``MemoriesFull``, ``Invalid`` for the content that it
+        has already.
         """
         keys = await self._keyring.of(profile)
         [draft], [vector] = batch.drafts, batch.vectors
@@ -130,8 +135,10 @@ class RingStore:
             rows.item_of(keys, None, draft, vector),
             batch.model,
             batch.preferred_model,
+            memories_max,
             now,
         )
+        _refuse_full(row, memories_max)
         older = _answered(keys, row)
         return older, rows.memory_of(keys, row["successor"])
 
@@ -145,6 +152,12 @@ class RingStore:
         if not found and before is None:
             raise MemoryNotFound
         return [version_rows.revision_of(keys, row) for row in found]
+
+
+def _refuse_full(row: Row | None, memories_max: int) -> None:
+    """Raise if there was no room for one more memory."""
+    if row is not None and row["verdict"] == "quota_exceeded":
+        raise MemoriesFull.at(memories_max, room=0)
 
 
 def _answered(keys: ProfileKeys, row: Row | None) -> Memory:
