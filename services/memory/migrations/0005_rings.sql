@@ -312,7 +312,8 @@ BEGIN
         INSERT INTO memory.posting (profile_id, term, memory_id, tf, length)
         SELECT p_profile, t.term, p_id, t.tf, v_memory.length
         FROM unnest(v_deleted.terms, v_deleted.tfs) t (term, tf);
-        INSERT INTO memory.tag (profile_id, mac, memory_id) SELECT p_profile, t.mac, p_id FROM unnest(v_deleted.tags) t (mac);
+        INSERT INTO memory.tag (profile_id, mac, memory_id)
+        SELECT p_profile, t.mac, p_id FROM unnest(v_deleted.tags) t (mac);
         INSERT INTO memory.alias (profile_id, mac, memory_id)
         SELECT p_profile, t.mac, p_id FROM unnest(v_deleted.aliases) t (mac);
         IF v_memory.embedding IS NULL THEN
@@ -463,7 +464,8 @@ BEGIN
             p_item.metadata_sealed
         );
         PERFORM memory.lay_terms(p_profile, v_next, p_item, p_model, p_preferred_model, p_now);
-        INSERT INTO memory.tag (profile_id, mac, memory_id) SELECT p_profile, t.mac, v_next FROM unnest(p_item.tags) t (mac);
+        INSERT INTO memory.tag (profile_id, mac, memory_id)
+        SELECT p_profile, t.mac, v_next FROM unnest(p_item.tags) t (mac);
         INSERT INTO memory.alias (profile_id, mac, memory_id)
         SELECT p_profile, t.mac, v_next FROM unnest(p_item.aliases) t (mac);
         UPDATE memory.session s SET
