@@ -8,6 +8,7 @@
     │   └── NotReady        it does not exist yet; asking again may help
     ├── Conflict            it exists already, with other content
     ├── WrongState          it exists, but this cannot be done to it now
+    ├── Changed             it is no longer what the caller took it for
     ├── Unauthenticated     nobody we know
     ├── Denied              known, but not allowed
     ├── TooMuch             more than this caller may do
@@ -92,6 +93,12 @@ class WrongState(Problem):
     """This cannot be done in the state it is in."""
 
     reason = "WRONG_STATE"
+
+
+class Changed(Problem):
+    """Others changed it at the same moment. Read it again, then decide anew."""
+
+    reason = "CONCURRENT_CHANGE"
 
 
 class Unauthenticated(Problem):

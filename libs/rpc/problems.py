@@ -21,6 +21,7 @@ CODES: Final[dict[type[errors.Problem], grpc.StatusCode]] = {
     errors.Missing: grpc.StatusCode.NOT_FOUND,
     errors.Conflict: grpc.StatusCode.ALREADY_EXISTS,
     errors.WrongState: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.Changed: grpc.StatusCode.ABORTED,
     errors.Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
     errors.Denied: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooMuch: grpc.StatusCode.RESOURCE_EXHAUSTED,

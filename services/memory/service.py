@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
@@ -30,6 +31,8 @@ from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
 from services.memory.profile_data.export import Export
 from services.memory.profile_data.servicer import ProfileDataServicer
+from services.memory.rings.changes import Changes
+from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.store import SearchStore
 from services.memory.sessions.store import SessionStore
@@ -39,6 +42,8 @@ NAME = "treering.memory.v1.MemoryService"
 PROFILE_DATA = "treering.memory.v1.ProfileDataService"
 FORGOTTEN_KEYS_MAX = 10_000
 """Idempotency keys that one turn of the loop forgets."""
+PURGED_MAX = 10_000
+"""Deleted memories that one turn of the loop purges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,10 @@ class Settings:
     """How often counted reads are written."""
     forget_keys_seconds: float = 300
     """How often idempotency keys older than 24 hours are forgotten."""
+    undo_hours: float = 24
+    """How long a deleted memory can be brought back; 0: it is gone at once."""
+    purge_seconds: float = 60
+    """How often deleted memories that can no longer be brought back are deleted for good."""
 
 
 SETTINGS = (Settings, providers.Settings)
@@ -77,6 +86,8 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
 
     keyring = Keyring(database, site.master, SCHEMA.schema)
     store = Store(database, keyring)
+    rings = RingStore(database, keyring)
+    observer = Observer(store, embedder, counter)
     pending = PendingStore(database, keyring)
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
@@ -84,13 +95,16 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     servicer = MemoryServicer(
         store,
         sessions,
-        Observer(store, embedder, counter),
+        rings,
+        Changes(store, rings, observer),
+        observer,
         Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
         touches,
         counter,
         Pages(site.master.derive("pages/memory")),
         site.clock,
         settings.memories_max,
+        timedelta(hours=settings.undo_hours),
     )
     profile_data = ProfileDataServicer(Eraser(database, keyring, SCHEMA.schema), Export(store, sessions))
     return Role(
@@ -99,7 +113,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 NAME,
                 partial(rpc.add_MemoryServiceServicer_to_server, servicer),
                 database.ping,
-                _loops(settings, site, store, pending, embedder, touches),
+                _loops(settings, site, store, rings, pending, embedder, touches),
             ),
             Service(
                 PROFILE_DATA,
@@ -115,12 +129,16 @@ def _loops(
     settings: Settings,
     site: Site,
     store: Store,
+    rings: RingStore,
     pending: PendingStore,
     embedder: RoutedEmbedder,
     touches: Touches,
 ) -> tuple[Loop, ...]:
     async def forget_keys() -> None:
         await store.forget_keys(FORGOTTEN_KEYS_MAX, site.clock())
+
+    async def purge() -> None:
+        await rings.purge(PURGED_MAX, site.clock())
 
     return (
         every(
@@ -130,4 +148,5 @@ def _loops(
         ),
         every(settings.touch_seconds, touches.flush, name="touches"),
         every(settings.forget_keys_seconds, forget_keys, name="forget_keys"),
+        every(settings.purge_seconds, purge, name="purge_deleted"),
     )

@@ -17,6 +17,7 @@ NAMES: Final = (
     ("Observe", "tags"),
     ("Observe", "aliases"),
     ("Observe", "idempotency_key"),
+    ("Reinforce", "idempotency_key"),
     ("Search", "agent_id"),
     ("Search", "actor"),
     ("Search", "tags"),
@@ -56,6 +57,12 @@ IDS: Final = (
     ("ListMemories", "session_id"),
     ("GetMemory", "memory_id"),
     ("DeleteMemory", "memory_id"),
+    ("UndeleteMemory", "memory_id"),
+    ("Reinforce", "memory_id"),
+    ("Promote", "memory_id"),
+    ("Revise", "memory_id"),
+    ("ListVersions", "memory_id"),
+    ("Supersede", "memory_id"),
     ("Timeline", "memory_ids"),
     ("GetMemories", "memory_ids"),
     ("GetProfile", "profile_id"),
@@ -65,6 +72,13 @@ IDS: Final = (
     ("GetErasure", "profile_id"),
     ("ExportProfile", "profile_id"),
 )
+CHANGED: Final = (
+    ("Promote", "reason"),
+    ("Revise", "content"),
+    ("Supersede", "content"),
+    ("ListVersions", "page_token"),
+)
+"""Texts of the rpcs that change memories."""
 THOROUGH_IDS: Final = frozenset({"Observe", "GetMemory", "GetMemories", "GetProfile", "EraseProfile"})
 BAD_IDS: Final = (
     (58, "path", "../../etc/passwd"),
@@ -101,7 +115,14 @@ def _ids() -> Iterator[Row]:
 
 def _nul() -> Iterator[Row]:
     """NUL in every text: what reads arguments refuses it before a service sees it."""
-    texts = [*NAMES, *IDS, ("Observe", "content"), ("Search", "query"), ("ListSessions", "page_token")]
+    texts = [
+        *NAMES,
+        *IDS,
+        ("Observe", "content"),
+        ("Search", "query"),
+        ("ListSessions", "page_token"),
+        *CHANGED,
+    ]
     for rpc, field in texts:
         many = field in LISTS or field == "memory_ids"
         doors = (GRPC, REST) if field == "idempotency_key" else doors_of(rpc)

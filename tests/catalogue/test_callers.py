@@ -124,6 +124,8 @@ async def test_a_neighbors_id_is_like_one_that_never_was(house: Caller, neighbor
         ("EndSession", "session_id", session),
         ("GetMemory", "memory_id", memory),
         ("DeleteMemory", "memory_id", memory),
+        ("UndeleteMemory", "memory_id", memory),
+        ("ListVersions", "memory_id", memory),
         ("Timeline", "memory_ids", [memory]),
         ("ListMemories", "session_id", session),
     ):

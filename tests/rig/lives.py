@@ -45,6 +45,8 @@ async def lived(caller: Caller, word: str = "harbour") -> Life:
             await memory.Observe(observation(session, f"{word} {name} {number}", number))
         if name == "ended":
             await memory.EndSession(pb.EndSessionRequest(session_id=session))
+        else:
+            await changed(caller, session, word)
     await clipboard.Set(clipboard_pb.SetRequest(name=f"{word} note", value=word, created_by_tool=word))
     await clipboard.Set(clipboard_pb.SetRequest(name=f"{word} book", value=f"{word} {LONG}"))
     for number in range(3):
@@ -53,6 +55,17 @@ async def lived(caller: Caller, word: str = "harbour") -> Life:
     await clipboard.Pop(clipboard_pb.PopRequest(idempotency_key=f"{word} pop"))
     await run_through(caller, word)
     return Life(caller, word)
+
+
+async def changed(caller: Caller, session: str, word: str) -> None:
+    """A memory that was revised, one that was superseded, and one that was deleted for the time being."""
+    made = [
+        (await caller.memory.Observe(observation(session, f"{word} changed {number}", number))).memory.id
+        for number in range(3)
+    ]
+    await caller.memory.Revise(pb.ReviseRequest(memory_id=made[0], content=f"{word} revised"))
+    await caller.memory.Supersede(pb.SupersedeRequest(memory_id=made[1], content=f"{word} superseded"))
+    await caller.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=made[2]))
 
 
 async def run_through(caller: Caller, word: str) -> None:

@@ -22,6 +22,7 @@ from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.rings import Type
 from services.memory.memories.store import Store
+from services.memory.rings.store import RingStore
 from services.memory.service import SCHEMA
 from services.memory.sessions.store import SessionStore
 from tests.rig.postgres import MASTER, Cluster
@@ -81,6 +82,7 @@ class Memories:
         keyring = Keyring(self.database, MASTER, SCHEMA.schema)
         self.routed = RoutedEmbedder([self.embedder], self.clock)
         self.store = Store(self.database, keyring)
+        self.rings = RingStore(self.database, keyring)
         self.sessions = SessionStore(self.database, keyring)
         self.pending = PendingStore(self.database, keyring)
         self.observer = Observer(self.store, self.routed, self.counter)

@@ -8,6 +8,13 @@ from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
 SUCCESS, FAILURE = memory_pb2.OUTCOME_SUCCESS, memory_pb2.OUTCOME_FAILURE
+FRESH, PRACTICE, LONG_TERM, SHOCK = (
+    memory_pb2.RING_FRESH,
+    memory_pb2.RING_PRACTICE,
+    memory_pb2.RING_LONG_TERM,
+    memory_pb2.RING_SHOCK,
+)
+PROCEDURE = memory_pb2.RING_PROCEDURE
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,31 @@ class Remembered:
     reinforced: int = 0
     successes: int = 0
     failures: int = 0
+    helped: int = 0
+    ring: int = FRESH
+    by_caller: bool = False
+    versions: list[str] = field(default_factory=list[str])
+    """What it said before, the first version first."""
+    successor: str = ""
+
+    def settle(self, *, grew: bool) -> None:
+        """Outcomes and repetition move it."""
+        known = self.successes + self.failures + 2
+        fails = self.failures >= 3 and (self.successes + 1) * 10 < 3 * known
+        ring = self.ring
+        if ring == LONG_TERM and not self.earned:
+            ring = PRACTICE
+        elif ring == PRACTICE and fails:
+            ring = FRESH
+        elif ring == FRESH and grew and self.reinforced >= 2 and not fails and not self.by_caller:
+            ring = PRACTICE
+        if ring != self.ring:
+            self.ring, self.by_caller = ring, False
+
+    @property
+    def earned(self) -> bool:
+        """Whether it may stand in LONG_TERM."""
+        return (self.successes + 1) * 10 >= 7 * (self.successes + self.failures + 2)
 
     def again(self, outcome: int) -> None:
         """It was observed, for the first time or once more."""
@@ -52,7 +84,18 @@ class Remembered:
         """What the service has to show of it."""
         recorded = self.successes + self.failures
         score = (self.successes + 1) / (recorded + 2) if recorded else None
-        return self.id, self.session, self.content, self.position, self.outcome, self.reinforced, score
+        return (
+            self.id,
+            self.session,
+            self.content,
+            self.position,
+            self.outcome,
+            self.reinforced,
+            score,
+            self.ring,
+            1 + len(self.versions),
+            self.successor,
+        )
 
 
 @dataclass
@@ -84,11 +127,19 @@ class Model:
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
     memories: list[Remembered] = field(default_factory=list[Remembered])
     """In the order in which they were made."""
+    deleted: list[Remembered] = field(default_factory=list[Remembered])
+    """Those that can be brought back."""
+    born: list[str] = field(default_factory=list[str])
+    """All ids there ever were, in the order in which they were made."""
     keys: dict[str, Used] = field(default_factory=dict[str, Used])
 
     def find(self, session: str, content: str) -> Remembered | None:
-        """The memory of a text in a session."""
-        alike = (one for one in self.memories if (one.session, one.content) == (session, content))
+        """The memory of a text in a session, if it still holds."""
+        alike = (
+            one
+            for one in self.memories
+            if (one.session, one.content) == (session, content) and not one.successor
+        )
         return next(alike, None)
 
     def observe(self, session: str, seen: list[Seen]) -> str:
@@ -106,8 +157,67 @@ class Model:
         new = {text for text in texts if not self.find(session, text)}
         if new and len(self.memories) + len(new) > self.memories_max:
             return "QUOTA_EXCEEDED"
+        before = [(one, one.reinforced) for one in self.memories]
         for at in fresh:
             self._keep(session, seen[at])
+        for one, reinforced in before:
+            if one.reinforced > reinforced:
+                one.settle(grew=True)
+        return ""
+
+    def promote(self, memory: Remembered, ring: int, *, confirmed: bool) -> str:
+        """Put a memory into a ring, or answer the reason why not."""
+        if memory.successor:
+            return "MEMORY_SUPERSEDED"
+        if ring == LONG_TERM and not memory.earned:
+            return "RING_NOT_EARNED"
+        if memory.ring == SHOCK != ring and not confirmed:
+            return "SHOCK_STAYS"
+        memory.ring, memory.by_caller = ring, True
+        return ""
+
+    def revise(self, memory: Remembered, content: str) -> str:
+        """Give a memory new content, or answer the reason why not."""
+        if memory.successor:
+            return "MEMORY_SUPERSEDED"
+        if content != memory.content:
+            if self.find(memory.session, content):
+                return "CONTENT_KEPT"
+            memory.versions.append(memory.content)
+            memory.content = content
+        return ""
+
+    def supersede(self, memory: Remembered, content: str) -> str:
+        """Close a memory with a newer one, or answer the reason why not."""
+        if memory.successor:
+            return "MEMORY_SUPERSEDED"
+        if memory.content == content:
+            return "INVALID_FIELD"
+        newer = self.find(memory.session, content)
+        if newer is None:
+            if len(self.memories) >= self.memories_max:
+                return "QUOTA_EXCEEDED"
+            self.sessions[memory.session].positions += 1
+            newer = Remembered("", memory.session, content, self.sessions[memory.session].positions)
+            self.memories.append(newer)
+        if memory.ring in (PROCEDURE, SHOCK):
+            newer.ring, newer.by_caller = memory.ring, memory.by_caller
+        memory.successor = newer.id or "new"
+        return ""
+
+    def delete(self, memory: Remembered) -> None:
+        """Take a memory out of everything."""
+        self.memories.remove(memory)
+        self.deleted.append(memory)
+
+    def undelete(self, memory: Remembered) -> str:
+        """Bring a memory back to its place, or answer the reason why not."""
+        if not memory.successor and self.find(memory.session, memory.content):
+            return "CONTENT_KEPT"
+        if len(self.memories) >= self.memories_max:
+            return "QUOTA_EXCEEDED"
+        self.deleted.remove(memory)
+        self.memories = sorted([*self.memories, memory], key=lambda one: self.born.index(one.id))
         return ""
 
     def _is_fresh(self, seen: list[Seen], at: int) -> bool:

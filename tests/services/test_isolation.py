@@ -31,6 +31,10 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "Observe": {"content": WORDS, "type": "insight"},
     "ObserveBatch": {"observations": [{"content": WORDS, "type": "insight"}]},
     "Search": {"query": WORDS},
+    "Reinforce": {"outcome": "success"},
+    "Promote": {"ring": "shock"},
+    "Revise": {"content": WORDS},
+    "Supersede": {"content": WORDS},
 }
 """What a method needs besides the id."""
 METHODS = {method.name: method for method in catalog.load().methods if method.service == MEMORY}

@@ -22,7 +22,7 @@ from treering.memory.v1 import memory_service_pb2 as pb
 
 from tests.rig.agents import Agent
 from tests.rig.house import House, unknown_id
-from tests.rig.memory_model import Model, Seen, Session
+from tests.rig.memory_model import FAILURE, SHOCK, SUCCESS, Model, Remembered, Seen, Session
 
 EXAMPLES = 40
 STEPS = 30
@@ -49,6 +49,9 @@ def shown(memory: memory_pb2.Memory, content: str = "") -> tuple[object, ...]:
         memory.outcome,
         memory.reinforcement_count,
         score,
+        memory.ring,
+        memory.version,
+        memory.superseded_by,
     )
 
 
@@ -99,7 +102,7 @@ class Machine(RuleBasedStateMachine):
         known = self.model.sessions[session]
         mine = [one for one in self.model.memories if one.session == session]
         if known.report is None:
-            assert told.z_report.observation_count == sum(1 + one.reinforced for one in mine)
+            assert told.z_report.observation_count == sum(1 + one.reinforced - one.helped for one in mine)
             assert told.z_report.success_count == sum(one.successes for one in mine)
             assert told.z_report.failure_count == sum(one.failures for one in mine)
             known.open, known.report = False, told
@@ -146,7 +149,78 @@ class Machine(RuleBasedStateMachine):
         request = pb.DeleteMemoryRequest(memory_id=gone.id)
         self.memory.DeleteMemory(request)
         self._called(self.memory.DeleteMemory, request, "MEMORY_NOT_FOUND")
-        self.model.memories.remove(gone)
+        self.model.delete(gone)
+
+    @rule(data=some.data())
+    def undelete(self, data: some.DataObject) -> None:
+        """Bring back what was deleted, unless its content was kept anew."""
+        if self.model.deleted:
+            back = data.draw(some.sampled_from(self.model.deleted))
+            expected = self.model.undelete(back)
+            told = self._called(
+                self.memory.UndeleteMemory, pb.UndeleteMemoryRequest(memory_id=back.id), expected
+            )
+            assert told is None or shown(told.memory) == back.shown
+
+    @rule(data=some.data(), outcome=some.sampled_from((1, 2, 2, 3)))
+    def reinforce(self, data: some.DataObject, outcome: int) -> None:
+        """Record how a memory did."""
+        if not self.model.memories:
+            return
+        one = data.draw(some.sampled_from(self.model.memories))
+        grew = outcome != FAILURE
+        one.reinforced += grew
+        one.helped += grew
+        one.successes += outcome == SUCCESS
+        one.failures += outcome == FAILURE
+        one.settle(grew=grew)
+        request = pb.ReinforceRequest(memory_id=one.id, outcome=memory_pb2.Outcome.Name(outcome))
+        assert shown(self.memory.Reinforce(request).memory) == one.shown
+
+    @rule(data=some.data(), ring=some.integers(1, 5), confirmed=some.booleans())
+    def promote(self, data: some.DataObject, ring: int, confirmed: bool) -> None:
+        """Put a memory into a ring, if it may stand there and may leave where it is."""
+        if not self.model.memories:
+            return
+        one = data.draw(some.sampled_from(self.model.memories))
+        expected = self.model.promote(one, ring, confirmed=confirmed)
+        request = pb.PromoteRequest(
+            memory_id=one.id,
+            ring=memory_pb2.Ring.Name(ring),
+            reason="So it is." if confirmed else "",
+            demote_shock=confirmed,
+        )
+        told = self._called(self.memory.Promote, request, expected)
+        assert told is None or shown(told.memory) == one.shown
+
+    @rule(data=some.data(), content=some.sampled_from(TEXTS))
+    def revise(self, data: some.DataObject, content: str) -> None:
+        """Give a memory new content; what it said stays readable."""
+        if not self.model.memories:
+            return
+        one = data.draw(some.sampled_from(self.model.memories))
+        expected = self.model.revise(one, content)
+        told = self._called(self.memory.Revise, pb.ReviseRequest(memory_id=one.id, content=content), expected)
+        assert told is None or shown(told.memory) == one.shown
+        versions = self.memory.ListVersions(pb.ListVersionsRequest(memory_id=one.id)).versions
+        assert [each.content for each in versions] == [*one.versions, one.content][::-1]
+
+    @rule(data=some.data(), content=some.sampled_from(TEXTS))
+    def supersede(self, data: some.DataObject, content: str) -> None:
+        """Close a memory with a newer one."""
+        if not self.model.memories:
+            return
+        one = data.draw(some.sampled_from(self.model.memories))
+        expected = self.model.supersede(one, content)
+        told = self._called(
+            self.memory.Supersede, pb.SupersedeRequest(memory_id=one.id, content=content), expected
+        )
+        if told is not None:
+            newer = next(each for each in self.model.memories if each.id in (told.memory.id, ""))
+            self._learn(newer, told.memory.id)
+            one.successor = newer.id
+            assert shown(told.memory) == newer.shown
+            assert shown(told.superseded, one.content) == one.shown
 
     @rule(size=some.integers(1, 4))
     def list_all(self, size: int) -> None:
@@ -183,10 +257,14 @@ class Machine(RuleBasedStateMachine):
     def search(self, text: str) -> None:
         """A text that is remembered is the first hit for itself; of what is gone nothing is found."""
         told = self.memory.Search(pb.SearchRequest(query=text, limit=50))
-        found = [hit.memory_id for hit in told.hits]
-        exact = {one.id for one in self.model.memories if one.content == text}
-        assert set(found[: len(exact)]) == exact
-        assert set(found) <= {one.id for one in self.model.memories}
+        ahead = [hit.memory_id for hit in told.hits if hit.ahead]
+        others = [hit.memory_id for hit in told.hits if not hit.ahead]
+        holding = {one.id: one for one in self.model.memories if not one.successor}
+        exact = {one.id for one in holding.values() if one.content == text} - set(ahead)
+        assert [hit.memory_id for hit in told.hits] == [*ahead, *others]
+        assert all(holding[one].ring == SHOCK for one in ahead)
+        assert set(others[: len(exact)]) == exact
+        assert {*ahead, *others} <= set(holding)
 
     @invariant()
     def counts(self) -> None:
@@ -217,9 +295,17 @@ class Machine(RuleBasedStateMachine):
         for one, memory in zip(seen, told, strict=True):
             known = after.find(session, one.content)
             assert known
-            known.id = known.id or memory.id
+            if not known.id:
+                known.id = memory.id
+                after.born.append(memory.id)
             assert shown(memory) == known.shown
         self.model = after
+
+    def _learn(self, known: Remembered, told: str) -> None:
+        """Learn the id of a new memory."""
+        if not known.id:
+            known.id = told
+            self.model.born.append(told)
 
     def _pages(self, request: pb.ListMemoriesRequest) -> list[memory_pb2.Memory]:
         told: list[memory_pb2.Memory] = []

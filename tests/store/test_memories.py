@@ -25,7 +25,12 @@ from tests.rig.memory import Memories, a_raw, memories_in
 from tests.rig.postgres import Cluster
 
 CANARY = "Quetzalcoatlus"
-PACKAGES = ("services.memory.memories", "services.memory.search", "services.memory.sessions")
+PACKAGES = (
+    "services.memory.memories",
+    "services.memory.rings",
+    "services.memory.search",
+    "services.memory.sessions",
+)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +237,7 @@ async def test_a_key_of_a_deleted_memory_brings_nothing_back(room: Memories) -> 
     profile = uuid4()
     session = await room.session(profile)
     kept = await room.observe(profile, session, "gone", idempotency_key="k")
-    await room.store.delete(profile, kept.memory.id)
+    await room.rings.delete(profile, kept.memory.id, None)
 
     with pytest.raises(MemoryNotFound):
         await room.observe(profile, session, "gone", idempotency_key="k")
@@ -333,10 +338,10 @@ async def test_a_deleted_memory_leaves_no_trace(room: Memories) -> None:
     kept = [await room.observe(profile, session, f"text {n}", **fields) for n in range(3)]
 
     with pytest.raises(MemoryNotFound):
-        await room.store.delete(uuid4(), kept[1].memory.id)
-    await room.store.delete(profile, kept[1].memory.id)
+        await room.rings.delete(uuid4(), kept[1].memory.id, None)
+    await room.rings.delete(profile, kept[1].memory.id, None)
     with pytest.raises(MemoryNotFound):
-        await room.store.delete(profile, kept[1].memory.id)
+        await room.rings.delete(profile, kept[1].memory.id, None)
 
     for table, column in (
         ("memory", "id"),
@@ -359,7 +364,7 @@ async def test_observing_and_deleting_at_once_ends(room: Memories) -> None:
 
     async def delete(memory_id: UUID) -> None:
         try:
-            await room.store.delete(profile, memory_id)
+            await room.rings.delete(profile, memory_id, None)
         except MemoryNotFound:
             return
 
@@ -468,7 +473,7 @@ async def test_a_timeline_shows_what_stood_around(room: Memories) -> None:
     session = await room.session(profile)
     kept = [await room.observe(profile, session, text) for text in ("aaa", "bbb", "ccc", "ddd", "eee")]
     elsewhere = await room.observe(profile, await room.session(profile), "ccc ccc")
-    await room.store.delete(profile, kept[1].memory.id)
+    await room.rings.delete(profile, kept[1].memory.id, None)
 
     memories, sessions, neighbors, related = await room.store.timeline(
         profile, [kept[2].memory.id, uuid4()], 1

@@ -59,7 +59,7 @@ async def test_the_count_is_right_after_any_turmoil(room: Memories) -> None:
         try:
             kept = await room.observe_all(profile, session, *map(a_raw, texts))
             if chance.random() < 0.6:
-                await room.store.delete(profile, chance.choice(kept).memory.id)
+                await room.rings.delete(profile, chance.choice(kept).memory.id, None)
         except (MemoriesFull, MemoryNotFound):
             return
 

@@ -10,7 +10,7 @@ from libs import errors
 from libs.quota import QuotaExceeded
 from services.memory.memories.metadata import Metadata
 from services.memory.memories.observations import Labels
-from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.memories.rings import Outcome, Ring, RingSetter, Stage, Type
 
 
 class MemoryNotFound(errors.Missing):
@@ -50,6 +50,19 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """Who set a memory's ring, and why."""
+
+    set_by: RingSetter
+    confidence: float | None
+    """``None`` unless the curator set it."""
+    reason: str
+    """A code; empty where nobody set it."""
+    note: str
+    """What a caller said about it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One thing remembered."""
 
@@ -57,6 +70,7 @@ class Memory:
     session_id: UUID
     position: int
     ring: Ring
+    placement: Placement
     stage: Stage
     type: Type
     outcome: Outcome
@@ -75,6 +89,12 @@ class Memory:
     created_at: datetime
     updated_at: datetime
     touched_at: datetime
+    version: int
+    """What its sealed texts are bound to: goes up whenever they are written anew."""
+    revision: int
+    """Which version of its content this is, from 1."""
+    valid_until: datetime | None
+    superseded_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True)

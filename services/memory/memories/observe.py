@@ -56,13 +56,17 @@ class Observer:
 
         Without an embedder they are kept all the same, found by their words, and embedded later.
         """
-        keys = await self._store.keys(profile)
-        drafts = await self._understand(keys, raws)
-        vectors, model = await self._embed([draft.observation.content for draft in drafts])
-        batch = Batch(drafts, vectors, model, self._embedder.model)
+        batch = await self.understand(profile, raws)
         return await self._store.observe(profile, session_id, source, batch, memories_max, now)
 
-    async def _understand(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
+    async def understand(self, profile: UUID, raws: Sequence[tuple[str, Raw]]) -> Batch:
+        """Everything that is made of observations before they are kept."""
+        keys = await self._store.keys(profile)
+        drafts = await self._drafted(keys, raws)
+        vectors, model = await self._embed([draft.observation.content for draft in drafts])
+        return Batch(drafts, vectors, model, self._embedder.model)
+
+    async def _drafted(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
         if sum(len(raw.content) for _, raw in raws) <= AT_ONCE_CHARS_MAX:
             return self._drafts(keys, raws, self._lexer)
         loop = asyncio.get_running_loop()

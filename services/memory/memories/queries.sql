@@ -1,9 +1,6 @@
 -- name: observe
 SELECT * FROM memory.observe($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
--- name: forget
-SELECT memory.forget($1, $2);
-
 -- name: memories
 -- With their full texts.
 SELECT * FROM memory.shown WHERE profile_id = $1 AND id = ANY ($2::uuid[]);
@@ -65,7 +62,7 @@ WHERE m.profile_id = $1 AND m.id = ANY ($2::uuid[])
 ORDER BY m.id, n.position;
 
 -- name: related
--- The closest in meaning to each of some memories, at most $3, not further than a cosine of $4.
+-- The closest in meaning to each of some memories that still hold, at most $3, not further than a cosine of $4.
 SELECT near.of_id, n.*
 FROM (
     SELECT m.id AS of_id, n.id, n.distance
@@ -75,6 +72,7 @@ FROM (
         SELECT r.id, r.embedding <#> m.embedding AS distance
         FROM memory.memory r
         WHERE r.profile_id = $1 AND r.id <> m.id AND r.embedding_model = m.embedding_model
+            AND r.superseded_by IS NULL
         ORDER BY r.embedding <#> m.embedding LIMIT $3
     ) n
     WHERE m.profile_id = $1 AND m.id = ANY ($2::uuid[]) AND n.distance <= -$4::float8

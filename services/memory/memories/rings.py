@@ -21,6 +21,16 @@ class Ring(IntEnum):
     SHOCK = 5
 
 
+class RingSetter(IntEnum):
+    """Who set a memory's ring."""
+
+    NOBODY = 0
+    CURATOR = 1
+    CALLER = 2
+    REPETITION = 3
+    OUTCOME = 4
+
+
 class Stage(IntEnum):
     """How much of a text is still kept."""
 

@@ -12,12 +12,13 @@ from libs.data.postgres import Row
 from libs.language.embeddings import Vector
 from libs.language.lexemes import fold_name
 from services.memory.memories.drafts import Draft
-from services.memory.memories.memory import Memory, Neighbor, Texts
+from services.memory.memories.memory import Memory, Neighbor, Placement, Texts
 from services.memory.memories.metadata import Metadata, canonical
 from services.memory.memories.observations import Labels, Observation
-from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.memories.rings import Outcome, Ring, RingSetter, Stage, Type
 
 FIRST_VERSION = 1
+RING_NOTE = "memory.ring_note"
 TF_MAX = 32_767
 """What a ``smallint`` holds; nothing is gained by counting further."""
 
@@ -35,8 +36,14 @@ def blind_id(keys: ProfileKeys, kind: str, name: str) -> bytes:
     return keys.blind(kind, name)
 
 
-def item_of(keys: ProfileKeys, session_id: UUID, draft: Draft, vector: Vector | None) -> Item:
-    """A draft sealed for its row."""
+def item_of(
+    keys: ProfileKeys,
+    session_id: UUID | None,
+    draft: Draft,
+    vector: Vector | None,
+    version: int = FIRST_VERSION,
+) -> Item:
+    """A draft sealed for its row, and for the version that the row will have."""
     observation, short = draft.observation, draft.short
     labels = observation.labels
     key = observation.idempotency_key
@@ -49,11 +56,11 @@ def item_of(keys: ProfileKeys, session_id: UUID, draft: Draft, vector: Vector | 
         observation.outcome,
         observation.occurred_at,
         blind_name(keys, "actor", labels.actor) if labels.actor else None,
-        _seal(keys, "content", draft.id, observation.content),
-        _seal(keys, "summary", draft.id, summary),
-        _seal(keys, "essence", draft.id, essence),
-        _seal(keys, "labels", draft.id, _labels_text(labels) if labels else None),
-        _seal(keys, "metadata", draft.id, _metadata_text(observation)),
+        _seal(keys, "content", draft.id, version, observation.content),
+        _seal(keys, "summary", draft.id, version, summary),
+        _seal(keys, "essence", draft.id, version, essence),
+        _seal(keys, "labels", draft.id, version, _labels_text(labels) if labels else None),
+        _seal(keys, "metadata", draft.id, version, _metadata_text(observation)),
         short.full_tokens,
         short.summary_tokens,
         short.essence_tokens,
@@ -78,6 +85,7 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         session_id=row["session_id"],
         position=row["position"],
         ring=Ring(row["ring"]),
+        placement=placement_of(keys, row),
         stage=Stage(row["stage"]),
         type=Type(row["type"]),
         outcome=Outcome(row["outcome"]),
@@ -95,7 +103,27 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         touched_at=row["touched_at"],
+        version=row["version"],
+        revision=row["revision"],
+        valid_until=row["valid_until"],
+        superseded_by=row["superseded_by"],
     )
+
+
+def placement_of(keys: ProfileKeys, row: Row) -> Placement:
+    """Who set the ring, and why."""
+    sealed: bytes | None = row["ring_note_sealed"]
+    return Placement(
+        set_by=RingSetter(row["ring_set_by"] or 0),
+        confidence=row["ring_confidence"],
+        reason=row["ring_reason"] or "",
+        note="" if sealed is None else keys.open(RING_NOTE, row["id"], FIRST_VERSION, sealed).decode(),
+    )
+
+
+def seal_note(keys: ProfileKeys, memory_id: UUID, note: str) -> bytes:
+    """What a caller says about a ring. It outlives what else is sealed, so it is bound to no version."""
+    return keys.seal(RING_NOTE, memory_id, FIRST_VERSION, note.encode())
 
 
 def texts_of(keys: ProfileKeys, row: Row) -> Texts:
@@ -138,8 +166,8 @@ def neighbor_of(keys: ProfileKeys, row: Row) -> Neighbor:
     return Neighbor(row["id"], essence_of(keys, row), row["position"], row["occurred_at"])
 
 
-def _seal(keys: ProfileKeys, column: str, row: UUID, text: str | None) -> bytes | None:
-    return None if text is None else keys.seal(f"memory.{column}", row, FIRST_VERSION, text.encode())
+def _seal(keys: ProfileKeys, column: str, row: UUID, version: int, text: str | None) -> bytes | None:
+    return None if text is None else keys.seal(f"memory.{column}", row, version, text.encode())
 
 
 def _open(keys: ProfileKeys, column: str, row: Row) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from libs.clock import Clock
 from libs.data.pages import Pages
 from libs.language.names import clean_name
 from libs.language.tokens import TokenCounter
-from libs.messages import fitting, to_id
+from libs.messages import fitting, of_time, to_id
 from libs.quota import allowed
 from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
@@ -22,9 +23,14 @@ from services.memory.memories import wire
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
 from services.memory.memories.observe import Observer
-from services.memory.memories.rings import Ring
+from services.memory.memories.rings import Outcome, Ring
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.rings.changes import Changes
+from services.memory.rings.revisions import clean_rewrite
+from services.memory.rings.standing import Wish, clean_wish
+from services.memory.rings.store import RingStore
+from services.memory.rings.wire import of_revision, to_rewrite
 from services.memory.search.find import Finder
 from services.memory.search.query import clean_query
 from services.memory.sessions.reports import Noted, Told, Totals, summarise
@@ -48,6 +54,8 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self,
         store: Store,
         sessions: SessionStore,
+        rings: RingStore,
+        changes: Changes,
         observer: Observer,
         finder: Finder,
         touches: Touches,
@@ -55,10 +63,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         pages: Pages,
         clock: Clock,
         memories_max: int,
+        undo: timedelta,
         new_id: Callable[[], UUID] = uuid4,
     ) -> None:
         self._store = store
         self._sessions = sessions
+        self._rings = rings
+        self._changes = changes
         self._observer = observer
         self._finder = finder
         self._touches = touches
@@ -66,6 +77,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self._lists = Lists(pages, clock)
         self._clock = clock
         self._memories_max = memories_max
+        self._undo = undo
         self._new_id = new_id
 
     async def StartSession(
@@ -170,8 +182,65 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self, request: pb.DeleteMemoryRequest, context: Context
     ) -> pb.DeleteMemoryResponse:
         """Forget one memory."""
-        await self._store.delete(caller().profile, to_id("memory_id", request.memory_id))
-        return pb.DeleteMemoryResponse()
+        memory_id = to_id("memory_id", request.memory_id)
+        purge_at = self._clock() + self._undo if self._undo else None
+        await self._rings.delete(caller().profile, memory_id, purge_at)
+        return pb.DeleteMemoryResponse(purge_at=of_time(purge_at) if purge_at else None)
+
+    async def UndeleteMemory(
+        self, request: pb.UndeleteMemoryRequest, context: Context
+    ) -> pb.UndeleteMemoryResponse:
+        """Bring back a memory that was deleted."""
+        memory_id = to_id("memory_id", request.memory_id)
+        memory = await self._rings.restore(caller().profile, memory_id, self._allowed(), self._clock())
+        return pb.UndeleteMemoryResponse(memory=wire.of_memory(memory, whole=True))
+
+    async def Reinforce(self, request: pb.ReinforceRequest, context: Context) -> pb.ReinforceResponse:
+        """Record whether a memory helped."""
+        key = optional_name("idempotency_key", request.idempotency_key)
+        memory = await self._rings.reinforce(
+            caller().profile,
+            to_id("memory_id", request.memory_id),
+            Outcome(request.outcome),
+            key,
+            self._clock(),
+        )
+        return pb.ReinforceResponse(memory=wire.of_memory(memory, whole=True))
+
+    async def Promote(self, request: pb.PromoteRequest, context: Context) -> pb.PromoteResponse:
+        """Put a memory into another ring."""
+        memory_id = to_id("memory_id", request.memory_id)
+        wish = clean_wish(Wish(memory_id, Ring(request.ring), request.reason, request.demote_shock))
+        memory = await self._rings.promote(caller().profile, wish, self._clock())
+        return pb.PromoteResponse(memory=wire.of_memory(memory, whole=True))
+
+    async def Revise(self, request: pb.ReviseRequest, context: Context) -> pb.ReviseResponse:
+        """Give a memory a new version of its content."""
+        memory_id = to_id("memory_id", request.memory_id)
+        rewrite = clean_rewrite(to_rewrite(request))
+        memory = await self._changes.revise(caller().profile, memory_id, rewrite, self._clock())
+        return pb.ReviseResponse(memory=wire.of_memory(memory, whole=True))
+
+    async def ListVersions(
+        self, request: pb.ListVersionsRequest, context: Context
+    ) -> pb.ListVersionsResponse:
+        """List what a memory says and said, the newest first."""
+        memory_id = to_id("memory_id", request.memory_id)
+        page = self._lists.page(caller().profile, "ListVersions", request)
+        before = page.after[0] if page.after else None
+        found = await self._rings.versions(page.profile, memory_id, page.limit, before)
+        shown, token = self._lists.cut(page, found, of_revision, lambda last: (last.number,))
+        return pb.ListVersionsResponse(versions=shown, next_page_token=token)
+
+    async def Supersede(self, request: pb.SupersedeRequest, context: Context) -> pb.SupersedeResponse:
+        """Close a memory with a newer one."""
+        who, memory_id = caller(), to_id("memory_id", request.memory_id)
+        older, newer = await self._changes.supersede(
+            who.profile, memory_id, request.content, who.source, self._allowed(), self._clock()
+        )
+        return pb.SupersedeResponse(
+            memory=wire.of_memory(newer, whole=True), superseded=wire.of_outline(older)
+        )
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
         """Count what is remembered."""

@@ -12,15 +12,7 @@ from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
 from services.memory.memories import rows
 from services.memory.memories.drafts import Batch
-from services.memory.memories.memory import (
-    Kept,
-    MemoriesFull,
-    Memory,
-    MemoryDeleted,
-    MemoryNotFound,
-    Neighbor,
-    Stats,
-)
+from services.memory.memories.memory import Kept, MemoriesFull, Memory, MemoryDeleted, Neighbor, Stats
 from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Ring, Stage
 from services.memory.sessions.rows import session_of
@@ -136,11 +128,6 @@ class Store:
             _grouped(keys, beside),
             _grouped(keys, related),
         )
-
-    async def delete(self, profile: UUID, memory_id: UUID) -> None:
-        """Delete a memory and everything that could find it. Raises ``MemoryNotFound``."""
-        if not await self._database.fetchval(self._queries.forget, profile, memory_id):
-            raise MemoryNotFound
 
     async def stats(self, profile: UUID) -> Stats:
         """What a profile remembers, in numbers."""

@@ -120,6 +120,14 @@ def of_memory(memory: Memory, *, whole: bool) -> memory_pb2.Memory:
         created_at=of_time(memory.created_at),
         updated_at=of_time(memory.updated_at),
         touched_at=of_time(memory.touched_at),
+        ring_set_by=cast(memory_pb2.RingSetter, memory.placement.set_by),
+        ring_confidence=memory.placement.confidence,
+        ring_reason=memory.placement.reason,
+        ring_note=memory.placement.note,
+        version=memory.revision,
+        valid_from=of_time(memory.occurred_at),
+        valid_until=of_time(memory.valid_until) if memory.valid_until else None,
+        superseded_by=str(memory.superseded_by or ""),
     )
 
 
@@ -163,6 +171,7 @@ def of_hit(hit: Hit) -> pb.Hit:
         actor=hit.actor,
         occurred_at=of_time(hit.occurred_at),
         tags=hit.tags,
+        ahead=hit.ahead,
     )
 
 

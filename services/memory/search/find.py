@@ -16,6 +16,7 @@ from services.memory.search.precision import clear, current
 from services.memory.search.query import Query
 from services.memory.search.ranking import CANDIDATES, USERS, Candidate, Ranked, Scope, rank
 from services.memory.search.retrieval import asked, pointing
+from services.memory.search.shocks import shocks_first
 from services.memory.search.store import Look, SearchStore
 
 
@@ -63,7 +64,8 @@ class Finder:
             ranked = rank(candidates, scope, taken.about or users, self._clock())
             if query.strict:
                 ranked = clear(ranked, scope, points)
-            return [one for one in ranked if one.score >= query.min_score][: query.limit]
+            enough = [one for one in ranked if one.score >= query.min_score]
+            return shocks_first(enough, scope, query.limit)
 
         found = await self._store.search(profile, look, choose, current if query.strict else None)
         if found.degraded and look.vector is not None:

@@ -40,6 +40,8 @@ class Hit:
     actor: str
     tags: tuple[str, ...]
     occurred_at: datetime
+    ahead: bool = False
+    """A relevant shock, in addition to the limit."""
     text: str = ""
     tokens: int = 0
     """What it adds to a budget."""

@@ -14,12 +14,13 @@ SELECT a.mac, a.actor_mac FROM memory.actor a WHERE a.profile_id = $1 AND a.mac 
 -- filters, so nothing here may become quadratic: an IN that is a value is hashed, a FULL JOIN is never a
 -- nested loop, and OFFSET 0 keeps look-ups by index what they are.
 WITH scope AS MATERIALIZED (
-    SELECT m.id, m.session_id, m.position, m.length, m.occurred_at,
+    SELECT m.id, m.session_id, m.position, m.length, m.occurred_at, m.ring = 5 AS shock,
         m.embedding_model IS DISTINCT FROM $3 AS not_compared,
         -- Vectors have length 1, so their inner product is the cosine. Another model's are never compared.
         CASE WHEN m.embedding_model = $3 THEN -(m.embedding <#> $2::halfvec) END AS cosine
     FROM memory.memory m
     WHERE m.profile_id = $1
+        AND m.superseded_by IS NULL
         AND ($9::smallint[] IS NULL OR m.ring = ANY ($9))
         AND ($10::uuid IS NULL OR m.session_id = $10)
         AND ($11::bytea IS NULL OR m.session_id IN (
@@ -87,6 +88,12 @@ chosen AS MATERIALIZED (
         )) IS TRUE
         ORDER BY s.cosine DESC NULLS LAST, s.id LIMIT $7
     )
+    -- The closest shocks, however much else comes closer.
+    UNION (SELECT s.id FROM scope s WHERE s.shock AND s.cosine IS NOT NULL ORDER BY s.cosine DESC, s.id LIMIT 10)
+    UNION (
+        SELECT l.memory_id FROM lexical l WHERE (l.memory_id IN (SELECT s.id FROM scope s WHERE s.shock)) IS TRUE
+        ORDER BY l.bm25 DESC, l.memory_id LIMIT 10
+    )
     UNION (
         SELECT s.id FROM scope s ORDER BY s.occurred_at DESC, s.id
         LIMIT CASE WHEN (SELECT u.degraded FROM usual u) THEN $8 ELSE 0 END
@@ -103,6 +110,7 @@ near AS MATERIALIZED (
         SELECT m.id FROM memory.memory m
         WHERE m.profile_id = $1 AND m.session_id = at.session_id
             AND m.position BETWEEN at.position - 2 AND at.position + 2
+            AND m.superseded_by IS NULL
         OFFSET 0
     ) n
 ),

@@ -103,6 +103,8 @@ class Ranked:
 
     candidate: Candidate
     score: float
+    ahead: bool = False
+    """Whether it comes first whatever else does, in addition to the limit."""
 
     @property
     def id(self) -> UUID:

@@ -30,14 +30,14 @@ LIMIT $5;
 
 -- name: session_totals
 -- Every observation counts, also where several became one memory.
-SELECT coalesce(sum(1 + reinforcement_count), 0)::bigint AS observations,
+SELECT coalesce(sum(1 + reinforcement_count - helped_count), 0)::bigint AS observations,
        coalesce(sum(successes), 0)::bigint AS successes,
        coalesce(sum(failures), 0)::bigint AS failures
 FROM memory.memory WHERE profile_id = $1 AND session_id = $2;
 
 -- name: session_notes
 -- The latest of a session, as far as its report reads them.
-SELECT id, version, type, outcome, reinforcement_count, successes, failures, essence_sealed,
+SELECT id, version, type, outcome, 1 + reinforcement_count - helped_count AS observed, successes, failures, essence_sealed,
        CASE WHEN essence_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN essence_sealed IS NULL AND summary_sealed IS NULL THEN content_sealed END AS content_sealed,
        CASE WHEN type <= 2 THEN metadata_sealed END AS metadata_sealed

@@ -21,7 +21,7 @@ def noted_of(keys: ProfileKeys, row: Row) -> Noted:
         outcome=Outcome(row["outcome"]),
         text=essence_of(keys, row),
         tool=metadata_of(keys, row).tool,
-        observed=1 + row["reinforcement_count"],
+        observed=row["observed"],
         successes=row["successes"],
         failures=row["failures"],
     )

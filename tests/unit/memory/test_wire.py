@@ -13,10 +13,10 @@ from treering.memory.v1 import memory_pb2
 
 from libs.errors import Invalid
 from libs.messages import MESSAGE_BYTES_MAX, fitting, of_time, to_id, to_time
-from services.memory.memories.memory import Kept, Memory, Texts
+from services.memory.memories.memory import Kept, Memory, Placement, Texts
 from services.memory.memories.metadata import Metadata
 from services.memory.memories.observations import Labels
-from services.memory.memories.rings import Outcome, Ring, Stage, Type
+from services.memory.memories.rings import Outcome, Ring, RingSetter, Stage, Type
 from services.memory.memories.wire import of_batch, of_memory, of_timeline, to_ids, to_json
 from services.memory.sessions.session import Session, SessionState
 
@@ -33,6 +33,7 @@ def a_memory(content: str = "x", number: int = 1, labels: Labels = UNLABELLED, *
         session_id=UUID(int=0),
         position=number,
         ring=Ring.FRESH,
+        placement=Placement(RingSetter.NOBODY, None, "", ""),
         stage=Stage.FULL,
         type=Type.INSIGHT,
         outcome=Outcome.NOT_RECORDED,
@@ -50,6 +51,10 @@ def a_memory(content: str = "x", number: int = 1, labels: Labels = UNLABELLED, *
         created_at=NOW,
         updated_at=NOW,
         touched_at=NOW,
+        version=1,
+        revision=1,
+        valid_until=None,
+        superseded_by=None,
     )
 
 
