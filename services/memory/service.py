@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from treering.memory.v1 import lifecycle_service_pb2_grpc as lifecycle_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as rpc
 
 from libs.data.checks import ServiceSchema
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
-from libs.data.postgres import connect
+from libs.data.postgres import Database, connect
 from libs.language import providers
 from libs.language.embeddings import RoutedEmbedder
 from libs.language.tokens import TokenCounter
@@ -20,6 +21,10 @@ from libs.loops import Loop, every
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.memory.lifecycle.compressor import Compressor
+from services.memory.lifecycle.restage import Restager
+from services.memory.lifecycle.servicer import LifecycleServicer
+from services.memory.lifecycle.store import LifecycleStore
 from services.memory.memories.embed_pending import embed_pending
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
@@ -32,8 +37,11 @@ from services.memory.sessions.store import SessionStore
 
 SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
 NAME = "treering.memory.v1.MemoryService"
+LIFECYCLE = "treering.memory.v1.LifecycleService"
 FORGOTTEN_KEYS_MAX = 10_000
 """Idempotency keys that one turn of the loop forgets."""
+FORGOTTEN_TOMBSTONES_MAX = 10_000
+"""Tombstones that one turn of the loop forgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,8 @@ class Settings:
     """How often counted reads are written."""
     forget_keys_seconds: float = 300
     """How often idempotency keys older than 24 hours are forgotten."""
+    forget_tombstones_seconds: float = 3600
+    """How often tombstones older than 30 days are forgotten."""
 
 
 SETTINGS = (Settings, providers.Settings)
@@ -94,7 +104,26 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 database.ping,
                 _loops(settings, site, store, pending, embedder, touches),
             ),
+            _lifecycle(settings, database, keyring, Compressor(embedder, counter)),
         )
+    )
+
+
+def _lifecycle(settings: Settings, database: Database, keyring: Keyring, compressor: Compressor) -> Service:
+    store = LifecycleStore(database, keyring)
+    servicer = LifecycleServicer(store, Restager(store, compressor.shorter))
+    return Service(
+        LIFECYCLE,
+        partial(lifecycle_rpc.add_LifecycleServiceServicer_to_server, servicer),
+        database.ping,
+        (
+            every(
+                settings.forget_tombstones_seconds,
+                partial(store.forget_tombstones, FORGOTTEN_TOMBSTONES_MAX),
+                name="forget_tombstones",
+            ),
+        ),
+        internal=True,
     )
 
 

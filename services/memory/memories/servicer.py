@@ -196,7 +196,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def _observe(self, session_id: str, raws: Sequence[tuple[str, Raw]]) -> list[Kept]:
         who = caller()
         return await self._observer.observe(
-            who.profile, to_id("session_id", session_id), who.source, raws, self._allowed(), self._clock()
+            who.workspace,
+            who.profile,
+            to_id("session_id", session_id),
+            who.source,
+            raws,
+            self._allowed(),
+            self._clock(),
         )
 
     def _allowed(self) -> int:
