@@ -18,6 +18,7 @@ import pytest
 from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
+from treering.decay.v1 import decay_service_pb2_grpc as decay_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
 from libs.data.home import write_once
@@ -82,6 +83,11 @@ class Caller:
     def clipboard(self) -> clipboard_rpc.ClipboardServiceStub:
         """ClipboardService."""
         return self.stub(clipboard_rpc.ClipboardServiceStub)
+
+    @property
+    def decay(self) -> decay_rpc.DecayServiceStub:
+        """DecayService."""
+        return self.stub(decay_rpc.DecayServiceStub)
 
     @property
     def access(self) -> access_rpc.AccessServiceStub:

@@ -27,6 +27,7 @@ from services.memory.memories.rings import Ring, Type
 from services.memory.memories.store import Store
 from services.memory.service import SCHEMA
 from services.memory.sessions.store import SessionStore
+from tests.rig.ageing import grow_older, promote
 from tests.rig.postgres import MASTER, Cluster
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
@@ -111,21 +112,11 @@ class Memories:
 
     async def promote(self, ring: Ring, *ids: UUID) -> None:
         """Put memories into a ring, all of them where none is named."""
-        await self.rows(
-            "UPDATE memory.memory SET ring = $1, successes = 9"
-            " WHERE cardinality($2::uuid[]) = 0 OR id = ANY ($2)",
-            ring,
-            list(ids),
-        )
+        await promote(self.dsn, ring, *ids)
 
     async def grow_older(self, by: timedelta, *ids: UUID) -> None:
-        """Move the moments of memories back, of all of them where none is named."""
-        await self.rows(
-            "UPDATE memory.memory SET used_at = used_at - $1::interval, staged_at = staged_at - $1::interval"
-            " WHERE cardinality($2::uuid[]) = 0 OR id = ANY ($2)",
-            by,
-            list(ids),
-        )
+        """Let time pass for memories, for all of them where none is named."""
+        await grow_older(self.dsn, by, *ids)
 
     async def rows(self, query: str, *args: object) -> list[Any]:
         """What the superuser, whom no policy stops, reads."""

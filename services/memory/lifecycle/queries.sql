@@ -1,8 +1,8 @@
 -- name: list_workspaces
 SELECT memory.list_workspaces($1, $2);
 
--- name: now
-SELECT now();
+-- name: present
+SELECT memory.present();
 
 -- name: list_due
 SELECT * FROM memory.list_due($1, $2, $3, $4, $5, $6, $7);
@@ -23,7 +23,7 @@ SELECT memory.restage($1, $2, $3);
 SELECT memory.give_back($1, $2, $3, $4, $5, $6, $7);
 
 -- name: ages
-SELECT id, ring, stage, pace, aged_from, used_at, content_tokens, summary_tokens, essence_tokens, now() AS now
+SELECT id, ring, stage, pace, aged_from, used_at, content_tokens, summary_tokens, essence_tokens, memory.present() AS present
 FROM memory.memory
 WHERE profile_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id > $3
 ORDER BY id LIMIT $4;

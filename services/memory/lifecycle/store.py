@@ -48,7 +48,7 @@ class LifecycleStore:
         self, waits: Sequence[Wait], profile: UUID | None, limit: int, as_of: datetime | None
     ) -> Taken:
         """Lease some memories that were due at a moment, which is now where none is given."""
-        moment = as_of or await self._database.fetchval(self._queries.now)
+        moment = as_of or await self._database.fetchval(self._queries.present)
         asked = [(each.workspace, each.stage, each.pace, each.wait) for each in waits]
         found = await self._database.fetch(
             self._queries.list_due, asked, profile, limit, moment, LEASE, ATTEMPTS_MAX, SET_ASIDE
@@ -87,7 +87,7 @@ class LifecycleStore:
         """How old a profile's memories are, in the order of their ids; and the moment at which."""
         async with self._database.as_profile(profile) as connection:
             found = await connection.fetch(self._queries.ages, profile, memory_id, after, limit)
-            now = found[0]["now"] if found else await connection.fetchval(self._queries.now)
+            now = found[0]["present"] if found else await connection.fetchval(self._queries.present)
         return [_age(row) for row in found], now
 
     async def forget_tombstones(self, limit: int) -> int:

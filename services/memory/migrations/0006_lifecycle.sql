@@ -4,13 +4,16 @@
 -- when its age counts and what makes it age slower or faster; with these three an index leads to what is due
 -- under any policy, and to nothing else.
 
+-- The present, as ageing sees it. Whoever wants to see a year pass puts another in its place.
+CREATE FUNCTION memory.present() RETURNS timestamptz LANGUAGE sql STABLE RETURN now();
+
 ALTER TABLE memory.memory
     -- Whose policy it falls under. Nil for what was kept before workspaces were noted.
     ADD COLUMN workspace_id uuid NOT NULL DEFAULT coalesce(
         NULLIF(current_setting('app.workspace_id', true), ''), '00000000-0000-0000-0000-000000000000')::uuid,
     -- When it was last read or observed again, and when it entered its stage.
-    ADD COLUMN used_at timestamptz NOT NULL DEFAULT now(),
-    ADD COLUMN staged_at timestamptz NOT NULL DEFAULT now(),
+    ADD COLUMN used_at timestamptz NOT NULL DEFAULT memory.present(),
+    ADD COLUMN staged_at timestamptz NOT NULL DEFAULT memory.present(),
     ADD COLUMN aged_from timestamptz NOT NULL GENERATED ALWAYS AS (greatest(used_at, staged_at)) STORED,
     -- 1 read often, 2 observed often, 4 of little success: a mean below 0.3, in whole numbers.
     ADD COLUMN pace smallint NOT NULL GENERATED ALWAYS AS (
@@ -26,7 +29,7 @@ CREATE INDEX memory_fresh ON memory.memory (workspace_id, used_at) WHERE ring = 
 -- Whoever counts a read or a repetition need not know that it makes a memory young again.
 CREATE FUNCTION memory.renew() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.used_at := greatest(OLD.used_at, now());
+    NEW.used_at := greatest(OLD.used_at, memory.present());
     RETURN NEW;
 END
 $$;
@@ -150,7 +153,7 @@ BEGIN
                     AND (p_profile IS NULL OR m.profile_id = p_profile)
                     AND NOT EXISTS (
                         SELECT FROM memory.lease l
-                        WHERE l.profile_id = m.profile_id AND l.memory_id = m.id AND l.until > now())
+                        WHERE l.profile_id = m.profile_id AND l.memory_id = m.id AND l.until > memory.present())
                 ORDER BY m.used_at LIMIT p_limit
             ) d WHERE w.stage IS NULL
             UNION ALL
@@ -161,7 +164,7 @@ BEGIN
                     AND (p_profile IS NULL OR m.profile_id = p_profile)
                     AND NOT EXISTS (
                         SELECT FROM memory.lease l
-                        WHERE l.profile_id = m.profile_id AND l.memory_id = m.id AND l.until > now())
+                        WHERE l.profile_id = m.profile_id AND l.memory_id = m.id AND l.until > memory.present())
                 ORDER BY m.aged_from LIMIT p_limit
             ) d WHERE w.stage IS NOT NULL
         ) every LIMIT p_limit
@@ -169,7 +172,7 @@ BEGIN
         SELECT DISTINCT ON (d.profile_id, d.id) d.* FROM due d ORDER BY d.profile_id, d.id, d.fresh DESC
     ), taken AS (
         INSERT INTO memory.lease AS l (profile_id, memory_id, token, until, stage, version, aged_from)
-        SELECT o.profile_id, o.id, v_token, now() + p_lease, o.stage, o.version, o.aged_from FROM once o
+        SELECT o.profile_id, o.id, v_token, memory.present() + p_lease, o.stage, o.version, o.aged_from FROM once o
         ORDER BY o.profile_id, o.id
         ON CONFLICT (profile_id, memory_id) DO UPDATE SET
             token = EXCLUDED.token, stage = EXCLUDED.stage, version = EXCLUDED.version,
@@ -178,7 +181,7 @@ BEGIN
             attempts = CASE WHEN (l.version, l.aged_from) = (EXCLUDED.version, EXCLUDED.aged_from)
                 THEN l.attempts + 1 ELSE 1 END,
             -- One that ends whoever tries it rests as well.
-            until = CASE WHEN l.attempts >= p_attempts_max THEN now() + p_set_aside ELSE EXCLUDED.until END
+            until = CASE WHEN l.attempts >= p_attempts_max THEN memory.present() + p_set_aside ELSE EXCLUDED.until END
         RETURNING l.profile_id, l.memory_id
     )
     SELECT o.profile_id, o.id, o.workspace_id, o.stage, o.fresh, v_token
@@ -227,12 +230,13 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT o.* FROM memory.memory o WHERE o.profile_id = p_profile AND o.id = t.id LIMIT 1
         ) m
-        WHERE l.token = p_token AND l.until > clock_timestamp()
+        WHERE l.token = p_token AND l.until > memory.present()
             AND (m.stage, m.version, m.aged_from) = (l.stage, l.version, l.aged_from)
             AND m.ring <> 5 AND (t.stage = m.stage + 1 OR (t.stage = 5 AND m.ring = 1))
     );
     UPDATE memory.memory m SET
-        stage = t.stage, version = m.version + 1, staged_at = now(), updated_at = greatest(m.updated_at, now()),
+        stage = t.stage, version = m.version + 1, staged_at = memory.present(),
+        updated_at = greatest(m.updated_at, memory.present()),
         content_sealed = t.content_sealed, summary_sealed = t.summary_sealed, essence_sealed = t.essence_sealed,
         labels_sealed = t.labels_sealed, metadata_sealed = t.metadata_sealed, original_sealed = t.original_sealed,
         content_tokens = t.content_tokens, summary_tokens = t.summary_tokens, essence_tokens = t.essence_tokens
@@ -240,7 +244,7 @@ BEGIN
     WHERE m.profile_id = p_profile AND m.id = ANY (v_moved) AND m.id = t.id AND t.stage < 5;
 
     INSERT INTO memory.tombstone (profile_id, id, forgotten_at, reason)
-    SELECT p_profile, m.id, now(), CASE WHEN m.ring = 1 THEN 'untouched' ELSE 'aged' END
+    SELECT p_profile, m.id, memory.present(), CASE WHEN m.ring = 1 THEN 'untouched' ELSE 'aged' END
     FROM memory.memory m WHERE m.profile_id = p_profile AND m.id = ANY (v_moved)
         AND m.id = ANY (ARRAY(SELECT t.id FROM unnest(p_steps) t WHERE t.stage = 5));
     FOR v_id IN SELECT t.id FROM unnest(p_steps) t WHERE t.stage = 5 AND t.id = ANY (v_moved) ORDER BY t.id LOOP
@@ -264,7 +268,8 @@ BEGIN
     WHERE l.profile_id = p_profile AND l.memory_id = ANY (p_changed) AND l.token = p_token;
     RETURN QUERY WITH failed AS (
         UPDATE memory.lease l SET
-            until = now() + CASE WHEN l.attempts >= p_attempts_max THEN p_set_aside ELSE p_wait * l.attempts END
+            until = memory.present()
+                + CASE WHEN l.attempts >= p_attempts_max THEN p_set_aside ELSE p_wait * l.attempts END
         WHERE l.profile_id = p_profile AND l.memory_id = ANY (p_failed) AND l.token = p_token
         RETURNING l.memory_id, l.attempts
     )
@@ -277,13 +282,13 @@ CREATE FUNCTION memory.forget_tombstones(p_limit integer, p_kept interval, p_lea
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH tombstones AS (
         DELETE FROM memory.tombstone t WHERE t.ctid = ANY (ARRAY(
-            SELECT w.ctid FROM memory.tombstone w WHERE w.forgotten_at <= now() - p_kept
+            SELECT w.ctid FROM memory.tombstone w WHERE w.forgotten_at <= memory.present() - p_kept
             ORDER BY w.forgotten_at LIMIT p_limit FOR UPDATE SKIP LOCKED
         ))
         RETURNING 1
     ), leases AS (
         DELETE FROM memory.lease l WHERE l.ctid = ANY (ARRAY(
-            SELECT w.ctid FROM memory.lease w WHERE w.until <= now() - p_leases_kept
+            SELECT w.ctid FROM memory.lease w WHERE w.until <= memory.present() - p_leases_kept
             ORDER BY w.until LIMIT p_limit FOR UPDATE SKIP LOCKED
         ))
         RETURNING 1
