@@ -64,7 +64,8 @@ async def set_present(dsn: str, moment: datetime) -> None:
 async def leases(dsn: str) -> int:
     """How many memories somebody is working on."""
     async with migrations.owner(dsn) as connection:
-        return await connection.fetchval("SELECT count(*) FROM memory.lease")
+        [row] = await connection.fetch("SELECT count(*) FROM memory.lease")
+    return row["count"]
 
 
 async def remembered(caller: Caller, *texts: str, ring: Ring | None = Ring.PRACTICE) -> list[UUID]:
