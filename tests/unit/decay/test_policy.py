@@ -59,7 +59,8 @@ def test_whatever_the_factors_more_use_is_never_earlier(made: Factors, pace: int
 @given(st.lists(st.integers(1, 16_000), min_size=4, max_size=4))
 def test_tokens_fall_from_stage_to_stage(tokens: list[int]) -> None:
     """A policy holds exactly if each stage leaves fewer; otherwise the first that does not is named."""
-    policy = Policy(*(StagePolicy(each, timedelta(days=1)) for each in tokens))
+    full, compressed, summary, essence = (StagePolicy(each, timedelta(days=1)) for each in tokens)
+    policy = Policy(full, compressed, summary, essence)
     wrong = [stage for stage in STAGES[1:] if tokens[stage - 1] >= tokens[stage - 2]]
 
     if not wrong:
