@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import asyncpg
 import orjson
@@ -18,9 +19,11 @@ from libs.data import checks
 from libs.refusal import Refused
 from libs.settings import example
 from services import house
+from services.decay import cli as ageing
 from services.gateway import catalog, openapi
 from services.gateway.access import cli as keys
 from services.gateway.access import quota_cli as quotas
+from services.gateway.access.first_key import FILE_NAME as FIRST_KEY
 from services.roster import ROLES
 
 Verb = Callable[[argparse.Namespace, Mapping[str, str]], int]
@@ -95,6 +98,13 @@ def quota(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
         return asyncio.run(quotas.run(arguments, dsn, house.master_key(settings)))
 
 
+def decay(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """Draw what will be forgotten in the coming year, or sweep now."""
+    settings = house.settle(env)
+    first_key = Path(settings.home) / FIRST_KEY
+    return asyncio.run(ageing.run(arguments, house.grpc_address(settings), first_key, system_clock()))
+
+
 def print_openapi(_: argparse.Namespace, __: Mapping[str, str]) -> int:
     """Print the OpenAPI document."""
     document = openapi.document(catalog.load(), importlib.metadata.version("treering"))
@@ -128,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     keys.add_arguments(parsers["key"])
     quotas.add_arguments(parsers["quota"])
+    ageing.add_arguments(parsers["decay"])
     return parser
 
 
@@ -140,6 +151,7 @@ VERBS: dict[str, Verb] = {
     "migrate": migrate,
     "key": key,
     "quota": quota,
+    "decay": decay,
     "doctor": doctor,
     "demo": tell,
     "openapi": print_openapi,

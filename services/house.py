@@ -259,5 +259,10 @@ def _revived(embedded: EmbeddedPostgres) -> Loop:
     return every(REVIVE_SECONDS, job, name="postgres")
 
 
+def grpc_address(settings: Settings) -> str:
+    """Where the house listens for gRPC."""
+    return _address(settings.host, settings.grpc_port)
+
+
 def _address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

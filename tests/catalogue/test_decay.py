@@ -111,7 +111,7 @@ ROWS: Final = (
 async def call(caller: Caller, door: str, rpc: str, request: Mapping[str, Any]) -> Answer:
     """Call a method through a door."""
     if door == GRPC:
-        message: Message = json_format.ParseDict(request, getattr(pb, f"{rpc}Request")())
+        message: Message = json_format.ParseDict(dict(request), getattr(pb, f"{rpc}Request")())
         return await over_grpc(caller, rpc, message)
     if door == MCP:
         params = {"name": TOOLS[rpc], "arguments": request}

@@ -20,10 +20,11 @@ TRIES = 20
 
 
 class Split(NamedTuple):
-    """The two processes."""
+    """The three processes."""
 
     gateway: Premises
     memory: Premises
+    decay: Premises
 
     def secret(self, name: str) -> tuple[str, str]:
         """A new key's id and secret, for a profile of its own."""
@@ -46,23 +47,30 @@ async def database(premises: Premises) -> str:
 
 @pytest.fixture(scope="module")
 def split(premises: Premises, database: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[Split]:
-    """The gateway and memory, each in a process of its own."""
+    """The gateway, memory and decay, each in a process of its own."""
     shared = {
         "TREERING_DATABASE_URL": database,
         "TREERING_MASTER_KEY_FILE": str(premises.home / "master-key"),
     }
     gateway = Premises(tmp_path_factory.mktemp("gateway"), **shared)
     memory = Premises(tmp_path_factory.mktemp("memory"), **shared)
+    decay = Premises(tmp_path_factory.mktemp("decay"), **shared, TREERING_DECAY_SWEEP_SECONDS="0.2")
     early = memory.treering("serve", "memory")
     migrated = gateway.treering("migrate")
     try:
         memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=gateway.grpc)
-        gateway.open("gateway", TREERING_MEMORY_ADDRESS=memory.grpc, TREERING_CLIPBOARD_ADDRESS=memory.grpc)
-        yield Split(gateway, memory)
+        decay.open("decay", TREERING_GATEWAY_ADDRESS=gateway.grpc, TREERING_MEMORY_ADDRESS=memory.grpc)
+        gateway.open(
+            "gateway",
+            TREERING_MEMORY_ADDRESS=memory.grpc,
+            TREERING_CLIPBOARD_ADDRESS=memory.grpc,
+            TREERING_DECAY_ADDRESS=decay.grpc,
+        )
+        yield Split(gateway, memory, decay)
     finally:
-        ended = gateway.close(), memory.close()
+        ended = gateway.close(), memory.close(), decay.close()
 
-    assert (early.returncode, migrated.returncode, ended) == (2, 0, (0, 0))
+    assert (early.returncode, migrated.returncode, ended) == (2, 0, (0, 0, 0))
     assert "treering migrate" in early.stderr
 
 
@@ -124,17 +132,41 @@ def test_each_serves_its_own_only(split: Split) -> None:
         assert rest.get("/v1/stats").status_code == 200
 
 
+def test_memories_age_from_another_process(split: Split) -> None:
+    """Decay, which has no text and no row of them, has memory forget what a policy of seconds says."""
+    _, secret = split.secret("ages")
+    stages = {name: {"duration": "1s"} for name in ("full", "compressed", "summary", "essence")}
+    with split.gateway.rest(secret) as rest:
+        policy = rest.put("/v1/decay/policy", json={"policy": stages | {"fresh_duration": "1s"}})
+        session = rest.post("/v1/sessions", json={"content_session_id": "s"}).json()["session"]["id"]
+        observation = {"session_id": session, "content": "The kettle is new.", "type": "insight"}
+        kept = rest.post("/v1/observations", json=observation).json()["memory"]
+        gone = soon(lambda: any(each["forgotten_count"] for each in swept(rest)))
+        answer = rest.get(f"/v1/memories/{kept['id']}")
+
+    assert policy.status_code == 200
+    assert gone
+    assert (answer.status_code, answer.json()["reason"]) == (404, "MEMORY_NOT_FOUND")
+
+
+def swept(rest: Any) -> list[dict[str, Any]]:
+    """The sweeps that are listed."""
+    return rest.get("/v1/decay/sweeps").json()["sweeps"]
+
+
 def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:
-    """/readyz names it and calls are answered 503, until it is there again."""
+    """/readyz names it and calls are answered 503, until it is there again; decay's too."""
     split.memory.close()
     with split.gateway.rest() as rest:
         ready, stats = rest.get("/readyz"), rest.get("/v1/stats")
+        forecast = rest.get("/v1/decay/forecast")
         split.memory.open("memory", "clipboard", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
         again = soon(lambda: rest.get("/v1/stats").status_code == 200)
 
     assert ready.status_code == 503
     assert ready.json()["dependencies"]["treering.memory.v1.MemoryService"] is False
     assert (stats.status_code, stats.json()["reason"]) == (503, "UNAVAILABLE")
+    assert (forecast.status_code, forecast.json()["reason"]) == (503, "UNAVAILABLE")
     assert again
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +16,10 @@ from treering.decay.v1 import decay_pb2
 from treering.decay.v1 import decay_service_pb2 as pb
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 
-from libs.data import migrations
+from libs.data import binaries, migrations
 from libs.language.tokens import TokenCounter
 from tests.rig.ageing import QUIET, grow_older, leases, remembered, set_present, stages
+from tests.rig.answers import problem
 from tests.rig.house import Caller, House, opened_house, unknown_id
 from tests.rig.postgres import Cluster
 from tests.rig.refusals import refused
@@ -35,6 +37,7 @@ SEED: dict[str, Any] = {
     "factors": {"accessed": 3.0, "reinforced": 2.0, "failing": 0.5},
     "keep_originals": False,
 }
+NONE = "\\x" + b"none".hex()
 LETTER = (
     "The billing job failed on 2026-03-14 because the invoice table had no index on customer_id. "
     + " ".join(f"Attempt {number} waited for the lock of worker {number * 3}." for number in range(1, 60))
@@ -221,8 +224,47 @@ async def test_a_sweep_is_ones_own(quiet_house: House) -> None:
     foreign = await refused(second.decay.GetSweep(pb.GetSweepRequest(sweep_id=swept.id)))
     nothing = await refused(second.decay.GetSweep(pb.GetSweepRequest(sweep_id=unknown_id())))
     assert foreign == nothing == ("NOT_FOUND", "SWEEP_NOT_FOUND", [])
-    private = pb.ForecastRequest(memory_id=str(mine))
-    assert (await refused(second.decay.Forecast(private)))[1] == "MEMORY_NOT_FOUND"
+    for memory_id in (str(mine), unknown_id()):
+        over_grpc = await refused(second.decay.Forecast(pb.ForecastRequest(memory_id=memory_id)))
+        over_rest = await second.http.get("/v1/decay/forecast", params={"memory_id": memory_id})
+        assert over_grpc == ("NOT_FOUND", "MEMORY_NOT_FOUND", [])
+        problem(over_rest, 404, "MEMORY_NOT_FOUND")
+
+
+async def test_forgotten_is_gone_from_the_database(one: Caller) -> None:
+    """D9: of no column, term or hash of it a byte is left in a dump; its id stands on its tombstone alone."""
+    [memory_id] = await remembered(one, LETTER)
+    before = await traces(one.house, memory_id)
+    held = [trace for trace in before if trace in dumped(one.house)]
+    for days in WAITS.values():
+        await grow_older(one.house.dsn, days * DAY, memory_id)
+        before |= await traces(one.house, memory_id)
+        await sweep(one)
+    dump = dumped(one.house)
+
+    assert len(held) > 20, "what is looked for was there"
+    assert [trace for trace in before if trace in dump] == []
+    assert dump.count(str(memory_id)) == 1
+
+
+async def traces(house: House, memory_id: UUID) -> set[str]:
+    """What is kept of a memory, as a dump shows it: sealed texts, hashes, its vector and its terms."""
+    async with migrations.owner(house.dsn) as connection:
+        [row] = await connection.fetch(
+            "SELECT content_sealed::text, coalesce(summary_sealed, 'none'::bytea)::text,"
+            " coalesce(essence_sealed, 'none'::bytea)::text, content_mac::text, embedding::text"
+            " FROM memory.memory WHERE id = $1",
+            memory_id,
+        )
+        terms = await connection.fetch("SELECT term FROM memory.posting WHERE memory_id = $1", memory_id)
+    return {text for text in row if text != NONE} | {str(term["term"]) for term in terms}
+
+
+def dumped(house: House) -> str:
+    """The whole database as SQL, where bytes of columns look as they do in ``traces``."""
+    program = binaries.find().bin / "pg_dump"
+    done = subprocess.run([program, f"--dbname={house.dsn}"], capture_output=True, check=True, env={})
+    return done.stdout.decode().replace("\\\\x", "\\x")
 
 
 async def test_a_key_that_reads_changes_nothing(quiet_house: House) -> None:

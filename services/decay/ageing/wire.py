@@ -10,7 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from treering.decay.v1 import decay_pb2 as pb
 from treering.memory.v1 import memory_pb2
 
-from libs.messages import of_time
+from libs.messages import of_time, to_time
 from services.decay.ageing.forecast import Outlook, Passage
 from services.decay.ageing.policy import DEFAULT, Factors, Policy, Stage, StagePolicy
 from services.decay.ageing.sweep import Sweep
@@ -83,6 +83,15 @@ def of_outlook(outlook: Outlook) -> pb.Outlook:
         for stage in Stage
     ]
     return pb.Outlook(at=of_time(outlook.at), stages=stages)
+
+
+def to_outlook(message: pb.Outlook) -> Outlook:
+    """What there will be on a date, as it was told."""
+    return Outlook(
+        to_time("at", message.at),
+        {Stage(each.stage): each.memories for each in message.stages},
+        {Stage(each.stage): each.tokens for each in message.stages},
+    )
 
 
 def of_passages(passages: Iterable[Passage]) -> list[pb.Passage]:
