@@ -99,8 +99,8 @@ async def test_reads_and_sweeps_have_one_order(quiet_house: House, sweepers: lis
     first = await stages(caller, ids)
     async with migrations.owner(quiet_house.dsn) as connection:
         rows = await connection.fetch(
-            "SELECT stage, version, aged_from > now() - interval '1 minute' AS young FROM memory.memory"
-            " WHERE id = ANY ($1)",
+            "SELECT stage, version, greatest(used_at, staged_at) > now() - interval '1 minute' AS young"
+            " FROM memory.memory WHERE id = ANY ($1)",
             ids,
         )
     await asyncio.gather(*(each.sweep_all() for each in sweepers))

@@ -99,10 +99,11 @@ def lives() -> Iterator[Life]:
     chance = random.Random(20_270_101)  # noqa: S311 -- no secret
     while True:
         reads = {chance.choice(DAYS): chance.choice((1, 2, 25)) for _ in range(chance.choice((0, 0, 1, 3)))}
-        outcomes = {
-            chance.choice(DAYS): chance.choice((1, 2, 2, 3)) for _ in range(chance.choice((0, 0, 1, 2, 8)))
-        }
-        yield Life(chance.choice((1, 2, 3, 3, 3, 5)), reads, outcomes)
+        ring = chance.choice((1, 2, 2, 2, 2, 5))
+        # More of them would move what is fresh into another ring.
+        times = chance.choice((0, 0, 1)) if ring == Ring.FRESH else chance.choice((0, 0, 1, 2, 8))
+        outcomes = {chance.choice(DAYS): chance.choice((1, 2, 2, 3)) for _ in range(times)}
+        yield Life(ring, reads, outcomes)
 
 
 def numbers(told: Mapping[str, int]) -> dict[int, int]:

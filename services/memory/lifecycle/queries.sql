@@ -14,7 +14,7 @@ SELECT m.id, m.version, m.stage, m.content_tokens, m.summary_tokens, m.essence_t
 FROM memory.lease l
 JOIN memory.memory m ON m.profile_id = l.profile_id AND m.id = l.memory_id
 WHERE l.profile_id = $1 AND l.memory_id = ANY ($2::uuid[]) AND l.token = $3
-    AND (m.stage, m.version, m.aged_from) = (l.stage, l.version, l.aged_from);
+    AND (m.stage, m.version, greatest(m.used_at, m.staged_at)) = (l.stage, l.version, l.aged_from);
 
 -- name: restage
 SELECT memory.restage($1, $2, $3);
@@ -23,7 +23,9 @@ SELECT memory.restage($1, $2, $3);
 SELECT memory.give_back($1, $2, $3, $4, $5, $6, $7);
 
 -- name: ages
-SELECT id, ring, stage, pace, aged_from, used_at, content_tokens, summary_tokens, essence_tokens, memory.present() AS present
+SELECT id, ring, stage, memory.pace(access_count, reinforcement_count, successes, failures) AS pace,
+       greatest(used_at, staged_at) AS aged_from, used_at, content_tokens, summary_tokens, essence_tokens,
+       memory.present() AS present
 FROM memory.memory
 WHERE profile_id = $1 AND ($2::uuid IS NULL OR id = $2) AND id > $3
 ORDER BY id LIMIT $4;

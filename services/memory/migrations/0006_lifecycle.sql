@@ -14,16 +14,22 @@ ALTER TABLE memory.memory
     -- When it was last read or observed again, and when it entered its stage.
     ADD COLUMN used_at timestamptz NOT NULL DEFAULT memory.present(),
     ADD COLUMN staged_at timestamptz NOT NULL DEFAULT memory.present(),
-    ADD COLUMN aged_from timestamptz NOT NULL GENERATED ALWAYS AS (greatest(used_at, staged_at)) STORED,
-    -- 1 read often, 2 observed often, 4 of little success: a mean below 0.3, in whole numbers.
-    ADD COLUMN pace smallint NOT NULL GENERATED ALWAYS AS (
-        (access_count > 20)::integer + 2 * (reinforcement_count > 5)::integer
-        + 4 * (successes + failures > 0 AND 10 * (successes + 1) < 3 * (successes + failures + 2))::integer
-    ) STORED,
     -- The whole text, where the policy keeps it.
     ADD COLUMN original_sealed bytea;
 ALTER TABLE memory.memory ALTER COLUMN original_sealed SET STORAGE EXTERNAL;
-CREATE INDEX memory_ageing ON memory.memory (workspace_id, stage, pace, aged_from) WHERE ring <> 5;
+
+-- What makes a memory age slower or faster, as bits: 1 read often, 2 observed often, 4 of little success, which is a
+-- mean below 0.3, in whole numbers.
+CREATE FUNCTION memory.pace(p_access integer, p_reinforcement integer, p_successes integer, p_failures integer)
+RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+    (p_access > 20)::integer + 2 * (p_reinforcement > 5)::integer
+    + 4 * (p_successes + p_failures > 0 AND 10 * (p_successes + 1) < 3 * (p_successes + p_failures + 2))::integer
+)::smallint;
+
+CREATE INDEX memory_ageing ON memory.memory (
+    workspace_id, stage, memory.pace(access_count, reinforcement_count, successes, failures),
+    greatest(used_at, staged_at)
+) WHERE ring <> 5;
 CREATE INDEX memory_fresh ON memory.memory (workspace_id, used_at) WHERE ring = 1;
 
 -- Whoever counts a read or a repetition need not know that it makes a memory young again.
@@ -148,7 +154,9 @@ BEGIN
     WITH due AS MATERIALIZED (
         SELECT * FROM (
             SELECT d.*, true AS fresh FROM unnest(p_waits) w CROSS JOIN LATERAL (
-                SELECT m.profile_id, m.id, m.workspace_id, m.stage, m.version, m.aged_from FROM memory.memory m
+                SELECT m.profile_id, m.id, m.workspace_id, m.stage, m.version,
+                    greatest(m.used_at, m.staged_at) AS aged_from
+                FROM memory.memory m
                 WHERE m.ring = 1 AND m.workspace_id = w.workspace_id AND m.used_at <= p_as_of - w.wait
                     AND (p_profile IS NULL OR m.profile_id = p_profile)
                     AND NOT EXISTS (
@@ -158,14 +166,17 @@ BEGIN
             ) d WHERE w.stage IS NULL
             UNION ALL
             SELECT d.*, false FROM unnest(p_waits) w CROSS JOIN LATERAL (
-                SELECT m.profile_id, m.id, m.workspace_id, m.stage, m.version, m.aged_from FROM memory.memory m
-                WHERE m.ring <> 5 AND m.workspace_id = w.workspace_id AND m.stage = w.stage AND m.pace = w.pace
-                    AND m.aged_from <= p_as_of - w.wait
+                SELECT m.profile_id, m.id, m.workspace_id, m.stage, m.version,
+                    greatest(m.used_at, m.staged_at) AS aged_from
+                FROM memory.memory m
+                WHERE m.ring <> 5 AND m.workspace_id = w.workspace_id AND m.stage = w.stage
+                    AND memory.pace(m.access_count, m.reinforcement_count, m.successes, m.failures) = w.pace
+                    AND greatest(m.used_at, m.staged_at) <= p_as_of - w.wait
                     AND (p_profile IS NULL OR m.profile_id = p_profile)
                     AND NOT EXISTS (
                         SELECT FROM memory.lease l
                         WHERE l.profile_id = m.profile_id AND l.memory_id = m.id AND l.until > memory.present())
-                ORDER BY m.aged_from LIMIT p_limit
+                ORDER BY greatest(m.used_at, m.staged_at) LIMIT p_limit
             ) d WHERE w.stage IS NOT NULL
         ) every LIMIT p_limit
     ), once AS (
@@ -231,7 +242,7 @@ BEGIN
             SELECT o.* FROM memory.memory o WHERE o.profile_id = p_profile AND o.id = t.id LIMIT 1
         ) m
         WHERE l.token = p_token AND l.until > memory.present()
-            AND (m.stage, m.version, m.aged_from) = (l.stage, l.version, l.aged_from)
+            AND (m.stage, m.version, greatest(m.used_at, m.staged_at)) = (l.stage, l.version, l.aged_from)
             AND m.ring <> 5 AND (t.stage = m.stage + 1 OR (t.stage = 5 AND m.ring = 1))
     );
     UPDATE memory.memory m SET
