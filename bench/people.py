@@ -12,6 +12,7 @@ import grpc
 from treering.access.v1 import access_service_pb2 as access
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
+from treering.decay.v1 import decay_service_pb2_grpc as decay_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 
 from bench.house import House
@@ -52,6 +53,7 @@ class Person:
     profile_id: str
     memory: memory_rpc.MemoryServiceStub
     clipboard: clipboard_rpc.ClipboardServiceStub
+    decay: decay_rpc.DecayServiceStub
 
 
 async def person(house: House, stack: AsyncExitStack) -> Person:
@@ -65,5 +67,9 @@ async def person(house: House, stack: AsyncExitStack) -> Person:
     key = await stub.CreateKey(access.CreateKeyRequest(profile_id=made.profile.id, name=name))
     channel = grpc.aio.insecure_channel(house.grpc, interceptors=[Bearer(key.secret)])
     await stack.enter_async_context(channel)
-    memory, clipboard = memory_rpc.MemoryServiceStub(channel), clipboard_rpc.ClipboardServiceStub(channel)
-    return Person(made.profile.id, memory, clipboard)
+    return Person(
+        made.profile.id,
+        memory_rpc.MemoryServiceStub(channel),
+        clipboard_rpc.ClipboardServiceStub(channel),
+        decay_rpc.DecayServiceStub(channel),
+    )

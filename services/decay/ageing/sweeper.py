@@ -79,7 +79,8 @@ class Sweeper:
                 steps = [_step(each, policies[each.workspace]) for each in lease.due]
                 came = await self._lifecycle.restage(lease.token, steps)
                 tallies = _tallies(steps, came)
-                await self._store.note(sweep_id, trigger, tallies)
+                # What is on schedule goes on by itself.
+                await self._store.note(sweep_id, trigger, tallies, complete=trigger is Trigger.SCHEDULE)
                 log.info("decay.swept", sweep=str(sweep_id), due=len(steps), profiles=len(tallies))
             if len(lease.due) < BATCH:
                 return batch

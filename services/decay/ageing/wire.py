@@ -15,6 +15,9 @@ from services.decay.ageing.forecast import Outlook, Passage
 from services.decay.ageing.policy import DEFAULT, Factors, Policy, Stage, StagePolicy
 from services.decay.ageing.sweep import Sweep
 
+TOKENS_MAX = 2**32 - 1
+"""What an answer can tell; more is told as this."""
+
 
 def to_policy(message: pb.Policy) -> Policy:
     """A policy. What is absent is the default."""
@@ -78,7 +81,7 @@ def of_outlook(outlook: Outlook) -> pb.Outlook:
         pb.StageOutlook(
             stage=cast(memory_pb2.Stage, stage),
             memories=outlook.memories[stage],
-            tokens=outlook.tokens[stage],
+            tokens=min(outlook.tokens[stage], TOKENS_MAX),
         )
         for stage in Stage
     ]
