@@ -13,7 +13,7 @@ import pytest
 from libs.data import checks, migrations, sql
 from libs.language.tokens import TokenCounter
 from services.memory.lifecycle.ages import ATTEMPTS_MAX, Result, Step, Taken, Wait
-from services.memory.memories.memory import Memory, MemoryNotFound
+from services.memory.memories.memory import MemoriesFull, Memory, MemoryNotFound
 from services.memory.memories.rings import Outcome, Ring, Stage
 from services.memory.service import SCHEMA
 from tests.rig.memory import WORKSPACE, Memories, a_raw, memories_in
@@ -371,6 +371,21 @@ async def test_forgotten_is_gone(room: Memories) -> None:
     assert held["observation_count"] == 0
     with pytest.raises(MemoryNotFound):
         await room.store.delete(profile, kept.memory.id)
+
+
+async def test_forgetting_gives_room_back(room: Memories) -> None:
+    """A quota counts what is there: a full profile can remember again once something was forgotten."""
+    profile, _ = await settled(room, "a", "b")
+    room.memories_max = 2
+    session = await room.session(profile)
+    with pytest.raises(MemoriesFull):
+        await room.observe(profile, session, "c")
+    await room.rows("UPDATE memory.memory SET stage = 4")
+    await sweep(room)
+    await room.observe(profile, session, "c")
+    [usage] = await room.rows("SELECT memories FROM memory.usage WHERE profile_id = $1", profile)
+
+    assert usage["memories"] == 1
 
 
 async def test_tombstones_crumble(room: Memories) -> None:

@@ -61,9 +61,7 @@ class Observer:
         drafts = await self._understand(keys, raws)
         vectors, model = await self._embed([draft.observation.content for draft in drafts])
         batch = Batch(drafts, vectors, model, self._embedder.model)
-        return await self._store.observe(
-            workspace, profile, session_id, source, batch, memories_max, now
-        )
+        return await self._store.observe(workspace, profile, session_id, source, batch, memories_max, now)
 
     async def _understand(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
         if sum(len(raw.content) for _, raw in raws) <= AT_ONCE_CHARS_MAX:
