@@ -14,12 +14,13 @@ from typing import Any
 
 import uvloop
 
-from bench import discretion, ingest, locomo, overhead, precision, scale, waking, writes
+from bench import ageing, discretion, ingest, locomo, overhead, precision, scale, waking, writes
 from bench.house import House, house
 from bench.people import person
 
 OUT = Path(__file__).parent / "out"
 SIZES = (2_000, 20_000)
+AGED_SIZES = (10_000, 1_000_000)
 AWAY = {"TREERING_EMBEDDER": "openai", "TREERING_OPENAI_BASE_URL": "http://127.0.0.1:9"}
 """An embedder that is not there: what is left is everything but the embedding."""
 
@@ -102,6 +103,20 @@ def measure_locomo(arguments: argparse.Namespace) -> Page | None:
     return in_house(ask)
 
 
+def measure_decay(arguments: argparse.Namespace) -> Page:
+    """What a sweep costs as memories grow, and retrieval after ageing, if a LoCoMo file is given."""
+
+    async def ask(home: House) -> Page:
+        async with AsyncExitStack() as stack:
+            return await ageing.recall(arguments.locomo, lambda: person(home, stack), home)
+
+    swept = as_person(lambda home, one: ageing.cost(home, one, AGED_SIZES))
+    page: Page = {"a sweep": in_house(swept, settings=AWAY | ageing.QUIET)}
+    if arguments.locomo is not None:
+        page["LoCoMo, categories 1 to 4"] = in_house(ask, settings=ageing.QUIET)
+    return page
+
+
 def in_house(
     measure: Callable[[House], Awaitable[Page]],
     *,
@@ -148,6 +163,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "search": measure_search,
     "precision": measure_precision,
     "locomo": measure_locomo,
+    "decay": measure_decay,
 }
 
 

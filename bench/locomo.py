@@ -46,6 +46,15 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversation:
+    """Who remembers a conversation, what is asked about it, and which memory is which turn."""
+
+    person: Person
+    questions: Sequence[Mapping[str, Any]]
+    ids: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """How a question went: the places, from 0, at which its evidence was found."""
 
@@ -66,17 +75,27 @@ class Answer:
 
 async def run(path: Path, newcomer: Callable[[], Awaitable[Person]]) -> dict[str, Any]:
     """Load every conversation as a newcomer, ask all its questions, and sum up."""
-    content = _content(path)
-    answers: list[Answer] = []
-    for sample in json.loads(content):
+    given = await answers(await loaded(path, newcomer))
+    page: dict[str, Any] = {"sha256": hashlib.sha256(_content(path)).hexdigest()}
+    page["categories 1 to 4"] = _summary([one for one in given if one.category in COUNTED])
+    for category, name in CATEGORIES.items():
+        page[f"{category} {name}"] = _summary([one for one in given if one.category == category])
+    return page
+
+
+async def loaded(path: Path, newcomer: Callable[[], Awaitable[Person]]) -> list[Conversation]:
+    """Every conversation, remembered by a newcomer of its own."""
+    conversations: list[Conversation] = []
+    for sample in json.loads(_content(path)):
         person = await newcomer()
         ids = await _remember(person, list(_turns(sample["conversation"])))
-        answers += await _ask(person, sample["qa"], ids)
-    page: dict[str, Any] = {"sha256": hashlib.sha256(content).hexdigest()}
-    page["categories 1 to 4"] = _summary([one for one in answers if one.category in COUNTED])
-    for category, name in CATEGORIES.items():
-        page[f"{category} {name}"] = _summary([one for one in answers if one.category == category])
-    return page
+        conversations.append(Conversation(person, sample["qa"], ids))
+    return conversations
+
+
+async def answers(conversations: Sequence[Conversation]) -> list[Answer]:
+    """How all their questions go."""
+    return [one for each in conversations for one in await _ask(each.person, each.questions, each.ids)]
 
 
 def _content(path: Path) -> bytes:

@@ -12,6 +12,7 @@ import grpc
 from treering.access.v1 import access_service_pb2 as access
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
+from treering.decay.v1 import decay_service_pb2_grpc as decay_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 
@@ -54,6 +55,7 @@ class Person:
     memory: memory_rpc.MemoryServiceStub
     clipboard: clipboard_rpc.ClipboardServiceStub
     results: results_rpc.ResultsServiceStub
+    decay: decay_rpc.DecayServiceStub
 
 
 async def person(house: House, stack: AsyncExitStack) -> Person:
@@ -72,4 +74,5 @@ async def person(house: House, stack: AsyncExitStack) -> Person:
         memory_rpc.MemoryServiceStub(channel),
         clipboard_rpc.ClipboardServiceStub(channel),
         results_rpc.ResultsServiceStub(channel),
+        decay_rpc.DecayServiceStub(channel),
     )

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import asyncpg
 import orjson
@@ -19,10 +20,12 @@ from libs.data import checks
 from libs.refusal import Refused
 from libs.settings import example
 from services import errand, house
+from services.decay import cli as ageing
 from services.gateway import catalog, openapi
 from services.gateway.access import cli as keys
 from services.gateway.access import profile_cli as profiles
 from services.gateway.access import quota_cli as quotas
+from services.gateway.access.first_key import FILE_NAME as FIRST_KEY
 from services.roster import ROLES
 
 Verb = Callable[[argparse.Namespace, Mapping[str, str]], int]
@@ -107,6 +110,13 @@ def export(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
     return errand.run(env, partial(profiles.export, arguments))
 
 
+def decay(arguments: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """Draw what will be forgotten in the coming year, or sweep now."""
+    settings = house.settle(env)
+    first_key = Path(settings.home) / FIRST_KEY
+    return asyncio.run(ageing.run(arguments, house.grpc_address(settings), first_key, system_clock()))
+
+
 def print_openapi(_: argparse.Namespace, __: Mapping[str, str]) -> int:
     """Print the OpenAPI document."""
     document = openapi.document(catalog.load(), importlib.metadata.version("treering"))
@@ -142,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     quotas.add_arguments(parsers["quota"])
     profiles.add_erase_arguments(parsers["erase"])
     profiles.add_export_arguments(parsers["export"])
+    ageing.add_arguments(parsers["decay"])
     return parser
 
 
@@ -156,6 +167,7 @@ VERBS: dict[str, Verb] = {
     "quota": quota,
     "erase": erase,
     "export": export,
+    "decay": decay,
     "doctor": doctor,
     "demo": tell,
     "openapi": print_openapi,

@@ -67,7 +67,9 @@ class Settings:
     gateway_address: str = ""
     """Where services find the gateway by gRPC. Empty: in this process."""
     memory_address: str = ""
-    """Where the gateway finds memory by gRPC. Empty: in this process."""
+    """Where the gateway and decay find memory by gRPC. Empty: in this process."""
+    decay_address: str = ""
+    """Where the gateway finds decay by gRPC. Empty: in this process."""
     clipboard_address: str = ""
     """Where the gateway finds the clipboard by gRPC. Empty: in this process."""
     results_address: str = ""
@@ -212,6 +214,7 @@ async def _ground(stack: AsyncExitStack, settings: Settings, env: Mapping[str, s
     elsewhere = {
         "access": settings.gateway_address,
         "memory": settings.memory_address,
+        "decay": settings.decay_address,
         "clipboard": settings.clipboard_address,
         "results": settings.results_address,
     }
@@ -262,6 +265,11 @@ def _revived(embedded: EmbeddedPostgres) -> Loop:
         embedded.revive()
 
     return every(REVIVE_SECONDS, job, name="postgres")
+
+
+def grpc_address(settings: Settings) -> str:
+    """Where the house listens for gRPC."""
+    return _address(settings.host, settings.grpc_port)
 
 
 def _address(host: str, port: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from libs.data.checks import ServiceSchema
 from libs.site import Role, Site
 from services.clipboard import service as clipboard
+from services.decay import service as decay
 from services.gateway import service as gateway
 from services.memory import service as memory
 from services.results import service as results
@@ -29,6 +30,7 @@ class Entry:
 ROLES: dict[str, Entry] = {
     "gateway": Entry(gateway.build, gateway.SCHEMA, gateway.SETTINGS),
     "memory": Entry(memory.build, memory.SCHEMA, memory.SETTINGS),
+    "decay": Entry(decay.build, decay.SCHEMA, decay.SETTINGS),
     "clipboard": Entry(clipboard.build, clipboard.SCHEMA, clipboard.SETTINGS),
     "results": Entry(results.build, results.SCHEMA, results.SETTINGS),
 }

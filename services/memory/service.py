@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
+from treering.memory.v1 import lifecycle_service_pb2_grpc as lifecycle_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as rpc
 from treering.memory.v1 import profile_data_service_pb2_grpc as profile_data_rpc
 
@@ -15,7 +16,7 @@ from libs.data.checks import ServiceSchema
 from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
-from libs.data.postgres import connect
+from libs.data.postgres import Database, connect
 from libs.language import providers
 from libs.language.embeddings import RoutedEmbedder
 from libs.language.tokens import TokenCounter
@@ -23,6 +24,10 @@ from libs.loops import Loop, every
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.memory.lifecycle.compressor import Compressor
+from services.memory.lifecycle.restage import Restager
+from services.memory.lifecycle.servicer import LifecycleServicer
+from services.memory.lifecycle.store import LifecycleStore
 from services.memory.memories.embed_pending import embed_pending
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
@@ -44,6 +49,9 @@ FORGOTTEN_KEYS_MAX = 10_000
 """Idempotency keys that one turn of the loop forgets."""
 PURGED_MAX = 10_000
 """Deleted memories that one turn of the loop purges."""
+LIFECYCLE = "treering.memory.v1.LifecycleService"
+FORGOTTEN_TOMBSTONES_MAX = 10_000
+"""Tombstones that one turn of the loop forgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,8 @@ class Settings:
     """How long a deleted memory can be brought back; 0: it is gone at once."""
     purge_seconds: float = 60
     """How often deleted memories that can no longer be brought back are deleted for good."""
+    forget_tombstones_seconds: float = 3600
+    """How often tombstones older than 30 days are forgotten."""
 
 
 SETTINGS = (Settings, providers.Settings)
@@ -106,7 +116,6 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         settings.memories_max,
         timedelta(hours=settings.undo_hours),
     )
-    profile_data = ProfileDataServicer(Eraser(database, keyring, SCHEMA.schema), Export(store, sessions))
     return Role(
         (
             Service(
@@ -115,13 +124,37 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 database.ping,
                 _loops(settings, site, store, rings, pending, embedder, touches),
             ),
-            Service(
-                PROFILE_DATA,
-                partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, profile_data),
-                database.ping,
-                internal=True,
-            ),
+            _profile_data(database, keyring, Export(store, sessions)),
+            _lifecycle(settings, database, keyring, Compressor(embedder, counter)),
         )
+    )
+
+
+def _profile_data(database: Database, keyring: Keyring, export: Export) -> Service:
+    servicer = ProfileDataServicer(Eraser(database, keyring, SCHEMA.schema), export)
+    return Service(
+        PROFILE_DATA,
+        partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, servicer),
+        database.ping,
+        internal=True,
+    )
+
+
+def _lifecycle(settings: Settings, database: Database, keyring: Keyring, compressor: Compressor) -> Service:
+    store = LifecycleStore(database, keyring)
+    servicer = LifecycleServicer(store, Restager(store, compressor.shorter))
+    return Service(
+        LIFECYCLE,
+        partial(lifecycle_rpc.add_LifecycleServiceServicer_to_server, servicer),
+        database.ping,
+        (
+            every(
+                settings.forget_tombstones_seconds,
+                partial(store.forget_tombstones, FORGOTTEN_TOMBSTONES_MAX),
+                name="forget_tombstones",
+            ),
+        ),
+        internal=True,
     )
 
 

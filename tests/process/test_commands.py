@@ -8,10 +8,13 @@ from pathlib import Path
 
 import grpc
 import pytest
+from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
 from libs.data import migrations
 from tests.rig.process import Premises
+
+INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
 
 
 def test_a_key_is_made_listed_and_revoked(open_house: Premises) -> None:
@@ -32,6 +35,25 @@ def test_a_key_is_made_listed_and_revoked(open_house: Premises) -> None:
     assert "laptop" in line
     assert "revoked" in line
     assert secret not in listed.stdout + made.stderr
+
+
+def test_a_year_ahead_is_drawn(open_house: Premises) -> None:
+    """A line for now and for each month, as wide as the memories are; a sweep tells what it did."""
+    with open_house.agent() as agent:
+        session = agent.memory.StartSession(pb.StartSessionRequest(content_session_id="s")).session.id
+        observation = pb.ObserveRequest(session_id=session, content="x", type=INSIGHT)
+        agent.memory.Observe(observation)
+    drawn = open_house.treering("decay", "forecast")
+    swept = open_house.treering("decay", "sweep")
+    lost = open_house.treering("decay", "sweep", "--key-file", str(open_house.directory / "none"))
+
+    assert [run.returncode for run in (drawn, swept, lost)] == [0, 0, 2]
+    bars = [line.split()[1][:50] for line in drawn.stdout.splitlines()[1:-1]]
+    assert len(bars) == 13
+    assert set(bars[0]) <= set("FCSE")
+    assert set(bars[-1]) <= set("FCSE.")
+    assert swept.stdout.endswith("; done\n")
+    assert "--key-file" in lost.stderr
 
 
 def test_an_unknown_key_cannot_be_revoked(open_house: Premises) -> None:

@@ -21,10 +21,11 @@ TRIES = 20
 
 
 class Split(NamedTuple):
-    """The two processes."""
+    """The three processes."""
 
     gateway: Premises
     memory: Premises
+    decay: Premises
 
     def secret(self, name: str) -> tuple[str, str]:
         """A new key's id and secret, for a profile of its own."""
@@ -47,29 +48,32 @@ async def database(premises: Premises) -> str:
 
 @pytest.fixture(scope="module")
 def split(premises: Premises, database: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[Split]:
-    """The gateway and memory, each in a process of its own."""
+    """The gateway, memory and decay, each in a process of its own."""
     shared = {
         "TREERING_DATABASE_URL": database,
         "TREERING_MASTER_KEY_FILE": str(premises.home / "master-key"),
     }
     gateway = Premises(tmp_path_factory.mktemp("gateway"), **shared)
     memory = Premises(tmp_path_factory.mktemp("memory"), **shared)
+    decay = Premises(tmp_path_factory.mktemp("decay"), **shared, TREERING_DECAY_SWEEP_SECONDS="0.2")
     early = memory.treering("serve", "memory")
     migrated = gateway.treering("migrate")
     try:
         memory.open("memory", "clipboard", "results", TREERING_GATEWAY_ADDRESS=gateway.grpc)
+        decay.open("decay", TREERING_GATEWAY_ADDRESS=gateway.grpc, TREERING_MEMORY_ADDRESS=memory.grpc)
         gateway.open(
             "gateway",
             TREERING_MEMORY_ADDRESS=memory.grpc,
             TREERING_CLIPBOARD_ADDRESS=memory.grpc,
             TREERING_GATEWAY_ERASE_SETTLE_SECONDS="0",
             TREERING_RESULTS_ADDRESS=memory.grpc,
+            TREERING_DECAY_ADDRESS=decay.grpc,
         )
-        yield Split(gateway, memory)
+        yield Split(gateway, memory, decay)
     finally:
-        ended = gateway.close(), memory.close()
+        ended = gateway.close(), memory.close(), decay.close()
 
-    assert (early.returncode, migrated.returncode, ended) == (2, 0, (0, 0))
+    assert (early.returncode, migrated.returncode, ended) == (2, 0, (0, 0, 0))
     assert "treering migrate" in early.stderr
 
 
@@ -154,22 +158,53 @@ def test_an_erasure_waits_for_memory(split: Split) -> None:
         last = admin.access.GetErasure(request).erasure
 
     assert (refused.status_code, refused.json()["reason"]) == (404, "PROFILE_NOT_FOUND")
-    assert (without.state, len(without.receipts)) == (erasure_pb2.ERASURE_STATE_ERASING, 0)
+    assert without.state == erasure_pb2.ERASURE_STATE_ERASING
+    assert [receipt.service for receipt in without.receipts] == ["decay"]
     assert erased
-    assert [receipt.service for receipt in last.receipts] == ["access", "clipboard", "memory", "results"]
+    assert [receipt.service for receipt in last.receipts] == [
+        "access",
+        "clipboard",
+        "decay",
+        "memory",
+        "results",
+    ]
+
+
+def test_memories_age_from_another_process(split: Split) -> None:
+    """Decay, which has no text and no row of them, has memory forget what a policy of seconds says."""
+    _, secret = split.secret("ages")
+    stages = {name: {"duration": "1s"} for name in ("full", "compressed", "summary", "essence")}
+    with split.gateway.rest(secret) as rest:
+        policy = rest.put("/v1/decay/policy", json={"policy": stages | {"fresh_duration": "1s"}})
+        session = rest.post("/v1/sessions", json={"content_session_id": "s"}).json()["session"]["id"]
+        observation = {"session_id": session, "content": "The kettle is new.", "type": "insight"}
+        kept = rest.post("/v1/observations", json=observation).json()["memory"]
+        gone = soon(lambda: any(each["forgotten_count"] for each in swept(rest)))
+        answer = rest.get(f"/v1/memories/{kept['id']}")
+
+    assert policy.status_code == 200
+    assert gone
+    assert (answer.status_code, answer.json()["reason"]) == (404, "MEMORY_NOT_FOUND")
+
+
+def swept(rest: Any) -> list[dict[str, Any]]:
+    """The sweeps that are listed."""
+    return rest.get("/v1/decay/sweeps").json()["sweeps"]
 
 
 def test_the_gateway_tells_that_memory_is_away(split: Split) -> None:
-    """/readyz names it and calls are answered 503, until it is there again."""
+    """/readyz names it and calls are answered 503, until it is there again; decay's too."""
     split.memory.close()
     with split.gateway.rest() as rest:
         ready, stats = rest.get("/readyz"), rest.get("/v1/stats")
+        forecast = rest.get("/v1/decay/forecast")
         split.memory.open("memory", "clipboard", "results", TREERING_GATEWAY_ADDRESS=split.gateway.grpc)
         again = soon(lambda: rest.get("/v1/stats").status_code == 200)
 
     assert ready.status_code == 503
     assert ready.json()["dependencies"]["treering.memory.v1.MemoryService"] is False
     assert (stats.status_code, stats.json()["reason"]) == (503, "UNAVAILABLE")
+    assert (forecast.status_code, forecast.json()["reason"]) == (503, "UNAVAILABLE")
     assert again
 
 

@@ -18,6 +18,7 @@ import pytest
 from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
+from treering.decay.v1 import decay_service_pb2_grpc as decay_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 from treering.results.v1 import run_service_pb2_grpc as run_rpc
@@ -106,6 +107,11 @@ class Caller:
     def runs(self) -> run_rpc.RunServiceStub:
         """RunService."""
         return self.stub(run_rpc.RunServiceStub)
+
+    @property
+    def decay(self) -> decay_rpc.DecayServiceStub:
+        """DecayService."""
+        return self.stub(decay_rpc.DecayServiceStub)
 
     @property
     def access(self) -> access_rpc.AccessServiceStub:

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.protobuf.struct_pb2 import Struct
 from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
+from treering.decay.v1 import decay_service_pb2 as decay_pb
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 from treering.results.v1 import results_service_pb2 as results_pb
@@ -54,6 +55,7 @@ async def lived(caller: Caller, word: str = "harbour") -> Life:
         await clipboard.Push(request)
     await clipboard.Pop(clipboard_pb.PopRequest(idempotency_key=f"{word} pop"))
     await run_through(caller, word)
+    await caller.decay.Sweep(decay_pb.SweepRequest())
     return Life(caller, word)
 
 

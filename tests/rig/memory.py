@@ -16,19 +16,25 @@ from libs.data.keyring import Keyring
 from libs.data.postgres import Database, connect
 from libs.language.embeddings import EmbeddingAway, RoutedEmbedder, Vector
 from libs.language.tokens import TokenCounter
+from services.memory.lifecycle.compressor import Compressor
+from services.memory.lifecycle.restage import Restager
+from services.memory.lifecycle.store import LifecycleStore
 from services.memory.memories.memory import Kept
 from services.memory.memories.observations import Raw
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
-from services.memory.memories.rings import Type
+from services.memory.memories.rings import Ring, Type
 from services.memory.memories.store import Store
 from services.memory.rings.store import RingStore
 from services.memory.service import SCHEMA
 from services.memory.sessions.store import SessionStore
+from tests.rig.ageing import grow_older, promote
 from tests.rig.postgres import MASTER, Cluster
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 GRPC = 4
+WORKSPACE = UUID(int=7)
+"""Where everybody of the room is."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -86,6 +92,8 @@ class Memories:
         self.sessions = SessionStore(self.database, keyring)
         self.pending = PendingStore(self.database, keyring)
         self.observer = Observer(self.store, self.routed, self.counter)
+        self.lifecycle = LifecycleStore(self.database, keyring)
+        self.restager = Restager(self.lifecycle, Compressor(self.routed, self.counter).shorter)
 
     async def session(self, profile: UUID, name: str = "", agent: str = "") -> UUID:
         """An open session."""
@@ -100,7 +108,17 @@ class Memories:
     async def observe_all(self, profile: UUID, session_id: UUID, *raws: Raw) -> list[Kept]:
         """Several kept at once."""
         at = [(f"observations[{number}].", raw) for number, raw in enumerate(raws)]
-        return await self.observer.observe(profile, session_id, GRPC, at, self.memories_max, self.clock())
+        return await self.observer.observe(
+            WORKSPACE, profile, session_id, GRPC, at, self.memories_max, self.clock()
+        )
+
+    async def promote(self, ring: Ring, *ids: UUID) -> None:
+        """Put memories into a ring, all of them where none is named."""
+        await promote(self.dsn, ring, *ids)
+
+    async def grow_older(self, by: timedelta, *ids: UUID) -> None:
+        """Let time pass for memories, for all of them where none is named."""
+        await grow_older(self.dsn, by, *ids)
 
     async def rows(self, query: str, *args: object) -> list[Any]:
         """What the superuser, whom no policy stops, reads."""

@@ -13,6 +13,7 @@ from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import export_pb2 as pb
 from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
 from treering.clipboard.v1 import profile_data_service_pb2 as clipboard_data
+from treering.decay.v1 import profile_data_service_pb2 as decay_data
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 from treering.memory.v1 import profile_data_service_pb2 as memory_data
 from treering.results.v1 import profile_data_service_pb2 as results_data
@@ -144,7 +145,7 @@ async def test_it_begins_with_a_header_and_ends_with_counts(house_site: House, l
     assert first.header.HasField("exported_at")
     kinds = Counter(record.WhichOneof("record") for record in records)
     assert {each.kind: each.count for each in last.trailer.counts} == kinds
-    assert len(kinds) == 9
+    assert len(kinds) == 10
     assert not last.next
 
 
@@ -229,7 +230,7 @@ async def test_a_token_holds_for_its_export_only(house_site: House, life: Life, 
 
 
 @pytest.mark.parametrize(
-    "service", [memory_data, clipboard_data, results_data], ids=lambda data: data.__name__
+    "service", [memory_data, clipboard_data, decay_data, results_data], ids=lambda data: data.__name__
 )
 def test_what_a_service_exports_has_its_place(service: Any) -> None:
     """Each field of a service's record is one of the export, by name and by type."""

@@ -45,6 +45,7 @@ class Observer:
 
     async def observe(
         self,
+        workspace: UUID,
         profile: UUID,
         session_id: UUID,
         source: int,
@@ -57,7 +58,7 @@ class Observer:
         Without an embedder they are kept all the same, found by their words, and embedded later.
         """
         batch = await self.understand(profile, raws)
-        return await self._store.observe(profile, session_id, source, batch, memories_max, now)
+        return await self._store.observe(workspace, profile, session_id, source, batch, memories_max, now)
 
     async def understand(self, profile: UUID, raws: Sequence[tuple[str, Raw]]) -> Batch:
         """Everything that is made of observations before they are kept."""

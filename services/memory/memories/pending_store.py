@@ -47,11 +47,11 @@ class PendingStore:
         return claimed
 
     async def texts(self, profile: UUID, ids: Sequence[UUID]) -> list[Unembedded]:
-        """The fullest texts of those that still exist."""
+        """The texts of those that still exist, as full as they are kept."""
         keys = await self._keyring.of(profile)
         async with self._database.as_profile(profile) as connection:
             found = await connection.fetch(self._queries.texts, profile, ids)
-        return [Unembedded(row["id"], row["version"], rows.fullest_of(keys, row)) for row in found]
+        return [Unembedded(row["id"], row["version"], rows.whole_of(keys, row)) for row in found]
 
     async def keep(
         self, profile: UUID, model: str, texts: Sequence[Unembedded], vectors: Sequence[Vector]

@@ -1,5 +1,5 @@
 -- name: observe
-SELECT * FROM memory.observe($1, $2, $3, $4, $5, $6, $7, $8, $9);
+SELECT * FROM memory.observe_in($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: memories
 -- With their full texts.
@@ -111,6 +111,8 @@ SELECT * FROM memory.claim_pending($1, $2, $3, $4);
 -- name: texts
 -- What there is to embed of some memories.
 SELECT id, version, content_sealed,
+       -- The whole text, where it was kept when the memory grew old.
+       original_sealed,
        CASE WHEN content_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN content_sealed IS NULL AND summary_sealed IS NULL THEN essence_sealed END AS essence_sealed
 FROM memory.memory WHERE profile_id = $1 AND id = ANY ($2::uuid[]);

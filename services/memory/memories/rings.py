@@ -38,6 +38,7 @@ class Stage(IntEnum):
     COMPRESSED = 2
     SUMMARY = 3
     ESSENCE = 4
+    FORGOTTEN = 5
 
 
 class Type(IntEnum):

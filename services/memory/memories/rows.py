@@ -156,6 +156,12 @@ def fullest_of(keys: ProfileKeys, row: Row) -> str:
     return _open(keys, "content", row) or _open(keys, "summary", row) or _open(keys, "essence", row)
 
 
+def whole_of(keys: ProfileKeys, row: Row) -> str:
+    """The text as it was observed, or the fullest that is left of it."""
+    columns = ("original", "content", "summary", "essence")
+    return next((text for text in (_open(keys, column, row) for column in columns) if text), "")
+
+
 def essence_of(keys: ProfileKeys, row: Row) -> str:
     """The shortest text of a row that may have only some of them."""
     return _open(keys, "essence", row) or _open(keys, "summary", row) or _open(keys, "content", row)

@@ -236,7 +236,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         """Close a memory with a newer one."""
         who, memory_id = caller(), to_id("memory_id", request.memory_id)
         older, newer = await self._changes.supersede(
-            who.profile, memory_id, request.content, who.source, self._allowed(), self._clock()
+            who.workspace,
+            who.profile,
+            memory_id,
+            request.content,
+            who.source,
+            self._allowed(),
+            self._clock(),
         )
         return pb.SupersedeResponse(
             memory=wire.of_memory(newer, whole=True), superseded=wire.of_outline(older)
@@ -265,7 +271,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def _observe(self, session_id: str, raws: Sequence[tuple[str, Raw]]) -> list[Kept]:
         who = caller()
         return await self._observer.observe(
-            who.profile, to_id("session_id", session_id), who.source, raws, self._allowed(), self._clock()
+            who.workspace,
+            who.profile,
+            to_id("session_id", session_id),
+            who.source,
+            raws,
+            self._allowed(),
+            self._clock(),
         )
 
     def _allowed(self) -> int:

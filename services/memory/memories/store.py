@@ -48,7 +48,14 @@ class Store:
         return await self._keyring.of(profile)
 
     async def observe(
-        self, profile: UUID, session_id: UUID, source: int, batch: Batch, memories_max: int, now: datetime
+        self,
+        workspace: UUID,
+        profile: UUID,
+        session_id: UUID,
+        source: int,
+        batch: Batch,
+        memories_max: int,
+        now: datetime,
     ) -> list[Kept]:
         """Keep a batch, all of it or none, in one round trip. One answer for each draft, in order.
 
@@ -63,6 +70,7 @@ class Store:
         ]
         answer = await self._database.fetch(
             self._queries.observe,
+            workspace,
             profile,
             session_id,
             source,

@@ -50,7 +50,14 @@ class Changes:
         raise Changed
 
     async def supersede(
-        self, profile: UUID, memory_id: UUID, content: str, source: int, memories_max: int, now: datetime
+        self,
+        workspace: UUID,
+        profile: UUID,
+        memory_id: UUID,
+        content: str,
+        source: int,
+        memories_max: int,
+        now: datetime,
     ) -> tuple[Memory, Memory]:
         """Close a memory with a newer one of the same kind: the older, then the newer.
 
@@ -59,7 +66,7 @@ class Changes:
         """
         older = await self._read(profile, memory_id)
         batch = await self._understood(profile, replace(_as_raw(older), content=content, metadata={}))
-        return await self._rings.supersede(profile, memory_id, source, batch, memories_max, now)
+        return await self._rings.supersede(workspace, profile, memory_id, source, batch, memories_max, now)
 
     async def _read(self, profile: UUID, memory_id: UUID) -> Memory:
         found = await self._store.get(profile, [memory_id])

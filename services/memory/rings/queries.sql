@@ -17,7 +17,7 @@ SELECT memory.purge_deleted($1, $2);
 SELECT * FROM memory.revise($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: supersede
-SELECT * FROM memory.supersede($1, $2, $3, $4, $5, $6, $7, $8);
+SELECT * FROM memory.supersede_in($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- name: versions
 -- What a memory says and said, the newest first, before a version if one is given.

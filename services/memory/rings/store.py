@@ -118,7 +118,14 @@ class RingStore:
         return None if row is not None and row["verdict"] == "changed" else _answered(keys, row)
 
     async def supersede(
-        self, profile: UUID, memory_id: UUID, source: int, batch: Batch, memories_max: int, now: datetime
+        self,
+        workspace: UUID,
+        profile: UUID,
+        memory_id: UUID,
+        source: int,
+        batch: Batch,
+        memories_max: int,
+        now: datetime,
     ) -> tuple[Memory, Memory]:
         """Close a memory with the batch's one draft: the older, then the newer.
 
@@ -129,6 +136,7 @@ class RingStore:
         [draft], [vector] = batch.drafts, batch.vectors
         [row] = await self._database.fetch(
             self._queries.supersede,
+            workspace,
             profile,
             memory_id,
             source,

@@ -1,0 +1,1 @@
+"""All that is kept of a profile's sweeps: erased, or read out whole."""
