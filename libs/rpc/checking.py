@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from typing import TypeVar
 
 import protovalidate
@@ -37,7 +37,7 @@ def check(request: Message | Unreadable) -> Message:
     """Return the request if it keeps its rules; otherwise ``Invalid`` names each field that breaks one."""
     if isinstance(request, Unreadable):
         raise Malformed
-    found = [_violation(each) for each in protovalidate.collect_violations(request, fail_fast=False)]
+    found = list(map(_violation, own_words_first(protovalidate.collect_violations(request, fail_fast=False))))
     found += [Violation(path, "must not contain NUL characters", "string.no_nul") for path in _nuls(request)]
     if found:
         raise Invalid(
@@ -53,14 +53,31 @@ async def check_each(requests: AsyncIterable[Message | Unreadable]) -> AsyncGene
         yield check(request)
 
 
+def own_words_first(found: Sequence[protovalidate.Violation]) -> list[protovalidate.Violation]:
+    """Violations without those of fields for which a rule of their own says the same in its own words."""
+    spoken = {_path(each) for each in found if in_own_words(each)}
+    return [each for each in found if in_own_words(each) or _path(each) not in spoken]
+
+
+def in_own_words(found: protovalidate.Violation) -> bool:
+    """Whether the broken rule is one that the proto itself words."""
+    rule = found.proto.rule.elements if found.proto.rule else ()
+    return bool(rule) and rule[0].field_name == "cel"
+
+
 def _violation(found: protovalidate.Violation) -> Violation:
-    """Ours, with the field as a person would write it: ``observations[2].content``."""
+    """Ours."""
+    return Violation(_path(found), found.proto.message, found.proto.rule_id)
+
+
+def _path(found: protovalidate.Violation) -> str:
+    """The field as a person would write it: ``observations[2].content``."""
     path = ""
     for element in found.proto.field.elements if found.proto.field else ():
         path += ("." if path else "") + element.field_name
         if element.subscript and element.subscript.field == "index":
             path += f"[{element.subscript.value}]"
-    return Violation(path, found.proto.message, found.proto.rule_id)
+    return path
 
 
 def _nuls(message: Message, prefix: str = "") -> list[str]:

@@ -41,7 +41,9 @@ TOOLS_TTL_MS: Final = 60_000
 """How long a client may remember which tools its key has."""
 INSTRUCTIONS: Final = """\
 Memory for agents. Start a session, observe what happens, search for what is known,
-and read in full only what matters. Hand data to other tools through the clipboard."""
+and read in full only what matters. Hand data to other tools through the clipboard.
+Put what a task came to as a result of its run, wait for what others came to,
+and search what earlier runs came to."""
 
 Context = ServerRequestContext[Any, Any]
 

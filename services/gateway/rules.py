@@ -9,6 +9,7 @@ from buf.validate import validate_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
+from libs.rpc.checking import in_own_words, own_words_first
 from services.gateway.options import said
 from services.gateway.transcoding import enums
 
@@ -31,6 +32,7 @@ KEYWORDS: Final = {
 }
 """Rules of one value, by their names in every type. Lengths of bytes are not those of their base64."""
 UUID: Final = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+MISSING: Final = "is missing"
 LOWER_BOUNDS: Final = ("minLength", "pattern", "minimum", "exclusiveMinimum", "minItems", "minProperties")
 
 
@@ -63,13 +65,18 @@ def enum_numbers(enum: EnumDescriptor, rules: validate_pb2.FieldRules) -> list[i
     return [number for number in left if number not in rules.enum.not_in]
 
 
-def required(message: Descriptor) -> frozenset[str]:
-    """The fields without which a message breaks its rules: those that an empty one breaks."""
+def required(message: Descriptor) -> dict[str, str]:
+    """The fields without which a message breaks its rules, and what to say where one is missing.
+
+    They are those that an empty message breaks.
+    """
     empty = GetMessageClass(message)()
-    paths = [
-        found.proto.field.elements for found in protovalidate.collect_violations(empty) if found.proto.field
-    ]
-    return frozenset(path[0].field_name for path in paths if len(path) == 1)
+    missing: dict[str, str] = {}
+    for found in own_words_first(protovalidate.collect_violations(empty)):
+        path = found.proto.field.elements if found.proto.field else ()
+        if len(path) == 1:
+            missing[path[0].field_name] = found.proto.message if in_own_words(found) else MISSING
+    return missing
 
 
 def _string(rules: validate_pb2.StringRules) -> Schema:

@@ -26,16 +26,17 @@ class Tool:
 
     method: Method
     shown: types.Tool
-    required: tuple[str, ...]
+    required: dict[str, str]
+    """What to say where one of these is missing."""
     read: Reader
     write: Writer
 
     def request(self, arguments: dict[str, object]) -> Message:
         """The method's request. Raises ``Wrong`` for what is not there or not what it should be."""
         fields = self.read(arguments)
-        for name in self.required:
+        for name, missing in self.required.items():
             if name not in fields:
-                raise Wrong("is missing", "json.required", f".{name}")
+                raise Wrong(missing, "json.required", f".{name}")
         return self.method.request(**fields)
 
 
@@ -54,7 +55,6 @@ def hidden(field: FieldDescriptor) -> bool:
 
 
 def _tool(method: Method, tool: Shown, inputs: Schemas, outputs: Schemas) -> Tool:
-    needed = required(method.takes)
     return Tool(
         method=method,
         shown=types.Tool(
@@ -65,7 +65,7 @@ def _tool(method: Method, tool: Shown, inputs: Schemas, outputs: Schemas) -> Too
             output_schema=outputs.message(method.gives),
             annotations=_annotations(method, tool),
         ),
-        required=tuple(field.name for field in method.takes.fields if field.name in needed),
+        required=required(method.takes),
         read=reader(method.takes, hidden),
         write=writer(method.gives),
     )

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
+from treering.results.v1 import journal_service_pb2_grpc as journal_rpc
 from treering.results.v1 import profile_data_service_pb2_grpc as profile_data_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 from treering.results.v1 import run_service_pb2_grpc as run_rpc
@@ -18,11 +19,14 @@ from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
 from libs.data.postgres import connect
+from libs.language.lexing import Lexing
 from libs.loops import Loop, every
 from libs.rpc.lists import Lists
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.results.journal.servicer import JournalServicer
+from services.results.journal.store import JournalStore
 from services.results.profile_data.export import Export
 from services.results.profile_data.servicer import ProfileDataServicer
 from services.results.results.servicer import ResultsServicer
@@ -36,6 +40,7 @@ from services.results.waiting import Waiters
 SCHEMA = ServiceSchema("results", "services.results", "treering_results")
 RESULTS = "treering.results.v1.ResultsService"
 RUNS = "treering.results.v1.RunService"
+JOURNAL = "treering.results.v1.JournalService"
 PROFILE_DATA = "treering.results.v1.ProfileDataService"
 CHANNEL = "treering_results"
 SWEPT_MAX = 200
@@ -85,12 +90,14 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     keyring = Keyring(database, site.master, SCHEMA.schema)
     quota = Quota(settings.runs_max, settings.results_max, settings.bytes_max)
     ttl, known = timedelta(seconds=settings.ttl_seconds), timedelta(seconds=settings.known_seconds)
-    runs = RunStore(database, keyring, quota, waiters.changed)
+    lexing = Lexing()
+    runs = RunStore(database, keyring, lexing, quota, waiters.changed)
     results = Store(database, keyring, quota, ttl, known, waiters.changed)
     turns = TurnStore(database, keyring, quota, ttl, known)
     lists = Lists(Pages(site.master.derive("pages/results")), site.clock)
     of_results = ResultsServicer(results, turns, waiters, lists, site.clock)
     of_runs = RunServicer(runs, ttl, lists, site.clock)
+    of_journal = JournalServicer(JournalStore(database, keyring, lexing))
     profile_data = ProfileDataServicer(
         Eraser(database, keyring, SCHEMA.schema), Export(database, keyring, site.clock)
     )
@@ -103,6 +110,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 (_sweeper(settings, site, runs), _lookout(site, results, waiters)),
             ),
             Service(RUNS, partial(run_rpc.add_RunServiceServicer_to_server, of_runs), database.ping),
+            Service(
+                JOURNAL, partial(journal_rpc.add_JournalServiceServicer_to_server, of_journal), database.ping
+            ),
             Service(
                 PROFILE_DATA,
                 partial(profile_data_rpc.add_ProfileDataServiceServicer_to_server, profile_data),

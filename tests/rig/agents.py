@@ -10,6 +10,7 @@ from grpc_health.v1 import health_pb2_grpc
 from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+from treering.results.v1 import journal_service_pb2_grpc as journal_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 from treering.results.v1 import run_service_pb2_grpc as run_rpc
 
@@ -49,6 +50,7 @@ class Agent:
         self.clipboard = clipboard_rpc.ClipboardServiceStub(shown)
         self.results = results_rpc.ResultsServiceStub(shown)
         self.runs = run_rpc.RunServiceStub(shown)
+        self.journal = journal_rpc.JournalServiceStub(shown)
         self.access = access_rpc.AccessServiceStub(shown)
         self.health: Any = health_pb2_grpc.HealthStub(self._channel)
 

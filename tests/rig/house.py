@@ -20,6 +20,7 @@ from treering.access.v1 import access_service_pb2_grpc as access_rpc
 from treering.clipboard.v1 import clipboard_service_pb2_grpc as clipboard_rpc
 from treering.decay.v1 import decay_service_pb2_grpc as decay_rpc
 from treering.memory.v1 import memory_service_pb2_grpc as memory_rpc
+from treering.results.v1 import journal_service_pb2_grpc as journal_rpc
 from treering.results.v1 import results_service_pb2_grpc as results_rpc
 from treering.results.v1 import run_service_pb2_grpc as run_rpc
 
@@ -102,6 +103,11 @@ class Caller:
     def results(self) -> results_rpc.ResultsServiceStub:
         """ResultsService."""
         return self.stub(results_rpc.ResultsServiceStub)
+
+    @property
+    def journal(self) -> journal_rpc.JournalServiceStub:
+        """JournalService."""
+        return self.stub(journal_rpc.JournalServiceStub)
 
     @property
     def runs(self) -> run_rpc.RunServiceStub:

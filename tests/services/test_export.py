@@ -16,6 +16,7 @@ from treering.clipboard.v1 import profile_data_service_pb2 as clipboard_data
 from treering.decay.v1 import profile_data_service_pb2 as decay_data
 from treering.memory.v1 import memory_service_pb2 as memory_pb
 from treering.memory.v1 import profile_data_service_pb2 as memory_data
+from treering.results.v1 import journal_service_pb2 as journal_pb
 from treering.results.v1 import profile_data_service_pb2 as results_data
 from treering.results.v1 import results_service_pb2 as results_pb
 from treering.results.v1 import run_service_pb2 as run_pb
@@ -81,7 +82,7 @@ async def test_it_is_what_reading_answers(house_site: House, life: Life) -> None
 
 
 async def test_runs_have_all_their_results(house_site: House, life: Life) -> None:
-    """Each run with what it came to, each result whole or part by part, each turn with its run."""
+    """Each run with what it came to and its episode, each result whole or part by part, each turn."""
     caller = life.caller
     records = await exported(house_site, caller.profile_id)
     runs = [
@@ -108,6 +109,8 @@ async def test_runs_have_all_their_results(house_site: House, life: Life) -> Non
     assert of_kind(records, "result") == [each.result for each in results]
     assert [each.turn for each in of_kind(records, "turn")] == list(turns)
     assert {each.run_id for each in of_kind(records, "turn")} == {runs[0].id}
+    finished = journal_pb.GetRunRequest(run_id=runs[-1].id)
+    assert of_kind(records, "episode") == [(await caller.journal.GetRun(finished)).episode]
 
 
 async def test_memories_have_their_full_texts(house_site: House, life: Life) -> None:
@@ -145,7 +148,7 @@ async def test_it_begins_with_a_header_and_ends_with_counts(house_site: House, l
     assert first.header.HasField("exported_at")
     kinds = Counter(record.WhichOneof("record") for record in records)
     assert {each.kind: each.count for each in last.trailer.counts} == kinds
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     assert not last.next
 
 

@@ -1,4 +1,4 @@
-"""ResultsService and RunService against a model: the same steps, in any order, leave the same behind."""
+"""Results, runs and their journal against a model: the same steps, in any order, leave the same behind."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from treering.access.v1 import access_service_pb2 as access_pb
+from treering.results.v1 import journal_service_pb2 as journal_pb
 from treering.results.v1 import results_service_pb2 as pb
 from treering.results.v1 import run_service_pb2 as runs_pb
 
@@ -26,6 +27,8 @@ from tests.rig.house import House
 EXAMPLES = 25
 STEPS = 30
 RUNNING, SUCCEEDED, FAILED, CANCELLED = 1, 2, 3, 4
+GOALS = ("harvest",)
+OUTCOMES = ("plenty",)
 workflows = some.sampled_from(("v", "w"))
 tasks = some.sampled_from(("a", "b", "c"))
 contents = some.sampled_from(("", "x", "y"))
@@ -74,6 +77,7 @@ class Machine(RuleBasedStateMachine):
         self.agent = Agent(self.address, key.secret)
         self.results: Any = self.agent.results
         self.runs: Any = self.agent.runs
+        self.journal: Any = self.agent.journal
         self.known: dict[str, Run] = {}
 
     def teardown(self) -> None:
@@ -123,7 +127,7 @@ class Machine(RuleBasedStateMachine):
                 number = len(run.turns)
             assert (answer.turn.number, answer.run_id) == (number, run.id)
 
-    @rule(workflow=workflows, goal=some.sampled_from(("", "g")))
+    @rule(workflow=workflows, goal=some.sampled_from(("", *GOALS)))
     def start(self, workflow: str, goal: str) -> None:
         """Start a run."""
         run = self.known.get(workflow)
@@ -135,7 +139,7 @@ class Machine(RuleBasedStateMachine):
             run.goal = goal
             assert answer.run.id == run.id
 
-    @rule(workflow=workflows, status=some.sampled_from((1, 2)), outcome=some.sampled_from(("", "o")))
+    @rule(workflow=workflows, status=some.sampled_from((1, 2)), outcome=some.sampled_from(("", *OUTCOMES)))
     def finish(self, workflow: str, status: int, outcome: str) -> None:
         """Finish a run."""
         run = self.known.get(workflow)
@@ -188,6 +192,21 @@ class Machine(RuleBasedStateMachine):
             status = self.runs.GetRunStatus(runs_pb.GetRunStatusRequest(run_id=run.id))
             assert (status.run.state, status.run.goal) == (run.state, run.goal or "")
             assert (status.succeeded_count, status.turn_count) == (len(run.results), len(run.turns))
+
+    @invariant()
+    def the_journal_has_what_was_finished(self) -> None:
+        """Each finished run once, found by its words alone, and read as it was finished."""
+        ended = {run.id: run for run in self.known.values() if run.finish}
+        for word in (*GOALS, *OUTCOMES):
+            hits = self.journal.SearchRuns(journal_pb.SearchRunsRequest(query=word)).hits
+            expected = [each.id for each in ended.values() if word in (each.goal, *(each.finish or ()))]
+            assert sorted(hit.run_id for hit in hits) == sorted(expected)
+        for run in self.known.values():
+            asked = journal_pb.GetRunRequest(run_id=run.id)
+            answer = told(self.journal.GetRun, asked, "" if run.finish else "RUN_NOT_FOUND")
+            if run.finish:
+                episode = answer.episode
+                assert (episode.goal, episode.status, episode.outcome) == (run.goal or "", *run.finish)
 
 
 def told(call: Callable[[Any], Any], request: Any, expected: str) -> Any:

@@ -14,6 +14,7 @@ from libs.data import installation, migrations
 from libs.data.checks import isolation_self_test, profile_tables
 from libs.data.keyring import Keyring
 from libs.data.postgres import Database, connect
+from libs.language.lexing import Lexing
 from services.results.results.drafts import Said, with_content
 from services.results.results.result import Key, ResultExpired, ResultNotReady, ResultUnknown, Step
 from services.results.results.store import UPLOAD_KEPT, Store
@@ -53,7 +54,7 @@ class Room:
 
     def runs(self, runs: int = 100) -> RunStore:
         """Runs with a quota."""
-        return RunStore(self.database, self.keyring, Quota(runs, 100, 1_000_000), unheard)
+        return RunStore(self.database, self.keyring, Lexing(), Quota(runs, 100, 1_000_000), unheard)
 
     async def count(self, table: str) -> int:
         """How many rows the superuser, whom no policy stops, reads."""
@@ -100,7 +101,7 @@ async def test_every_table_is_guarded(room: Room) -> None:
     """Row-level security holds for the service's role."""
     tables = await profile_tables(room.database, SCHEMA.schema)
 
-    assert len(tables) == 8
+    assert len(tables) == 9
     await isolation_self_test(room.database, tables)
 
 

@@ -14,7 +14,8 @@ from libs.data.walking import EPOCH, Place, Walk
 from services.results.results.result import Result
 from services.results.results.rows import result_of, turn_of
 from services.results.results.turns import RunTurn
-from services.results.runs.rows import named, run_of
+from services.results.runs.episode import Episode
+from services.results.runs.rows import episode_of, named, run_of
 from services.results.runs.run import Run
 
 PACKAGE = "services.results.profile_data"
@@ -33,7 +34,7 @@ class Export:
         self._queries = sql.load(PACKAGE)
 
     def of(self, profile: UUID) -> Sequence[Walk[Any]]:
-        """The runs of a profile, then their results, then their turns."""
+        """The runs of a profile, their results, their turns, and the journal."""
 
         async def runs(after: Place | None, limit: int) -> list[Run]:
             keys = await self._keyring.of(profile)
@@ -60,6 +61,13 @@ class Export:
                 )
             return [RunTurn(row["run_id"], turn_of(keys, row)) for row in found]
 
+        async def episodes(after: Place | None, limit: int) -> list[Episode]:
+            keys = await self._keyring.of(profile)
+            run_id = after[1] if after else UUID(int=0)
+            async with self._database.as_profile(profile) as connection:
+                found = await connection.fetch(self._queries.episodes, profile, run_id, limit)
+            return [episode_of(keys, row) for row in found]
+
         return (
             Walk("run", runs, lambda one: (one.created_at, one.id)),
             Walk(
@@ -70,6 +78,7 @@ class Export:
                 size=CONTENTS_AT_ONCE,
             ),
             Walk("turn", turns, lambda one: (EPOCH, _Spot((one.run_id, one.turn.number, 0))), read_id=_spot),
+            Walk("episode", episodes, lambda one: (EPOCH, one.run_id)),
         )
 
 

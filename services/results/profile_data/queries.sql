@@ -24,3 +24,9 @@ SELECT * FROM results.turn
 WHERE profile_id = $1 AND expires_at > $5 AND (run_id, number) > ($2::uuid, $3::integer)
 ORDER BY run_id, number
 LIMIT $4;
+
+-- name: episodes
+SELECT * FROM results.episode
+WHERE profile_id = $1 AND run_id > $2
+ORDER BY run_id
+LIMIT $3;

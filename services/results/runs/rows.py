@@ -14,8 +14,10 @@ import orjson
 
 from libs.data.keyring import ProfileKeys
 from libs.data.postgres import Row
+from libs.language.lexemes import Lexer
 from services.results.runs.drafts import Draft, Finishing
-from services.results.runs.run import Kind, Run, State
+from services.results.runs.episode import Episode, indexed
+from services.results.runs.run import Kind, Run, State, Status
 
 Item = tuple[Any, ...]
 """A composite value of the schema in the order of its fields."""
@@ -50,10 +52,11 @@ def item_of(keys: ProfileKeys, draft: Draft) -> Item:
     )
 
 
-def finishing_of(keys: ProfileKeys, row: Row, how: Finishing) -> Item:
+def finishing_of(keys: ProfileKeys, row: Row, how: Finishing, lexer: Lexer) -> Item:
     """A ``results.finishing`` of the run in a row."""
     run = run_of(keys, row)
     episode = orjson.dumps([run.workflow_id, run.goal, how.status, how.outcome])
+    counts = indexed(lexer, f"{run.workflow_id}\n{run.goal}\n{how.outcome}")
     return (
         State.after(how.status),
         keys.blind("finish", how.signature),
@@ -61,6 +64,24 @@ def finishing_of(keys: ProfileKeys, row: Row, how: Finishing) -> Item:
         keys.seal("run.outcome", run.id, 0, how.outcome.encode()),
         row["body_version"],
         keys.seal("episode.body", run.id, 0, episode),
+        [keys.term(term) for term in counts],
+        list(counts.values()),
+        max(1, counts.total()),
+    )
+
+
+def episode_of(keys: ProfileKeys, row: Row) -> Episode:
+    """A row of ``results.episode``."""
+    body = keys.open("episode.body", row["run_id"], 0, row["body_sealed"])
+    workflow_id, goal, status, outcome = orjson.loads(body)
+    return Episode(
+        run_id=row["run_id"],
+        workflow_id=workflow_id,
+        kind=Kind(row["kind"]),
+        status=Status(status),
+        goal=goal,
+        outcome=outcome,
+        ended_at=row["created_at"],
     )
 
 

@@ -11,6 +11,7 @@ from libs.data import sql
 from libs.data.faults import Overtaken
 from libs.data.keyring import Keyring, ProfileKeys
 from libs.data.postgres import Database, Row
+from libs.language.lexing import Lexing
 from services.results.runs import rows
 from services.results.runs.drafts import Draft, Finishing
 from services.results.runs.quota import Quota
@@ -37,9 +38,12 @@ Changed = Callable[[UUID, bytes, bytes | None], None]
 class RunStore:
     """What is kept of runs, by profile."""
 
-    def __init__(self, database: Database, keyring: Keyring, quota: Quota, changed: Changed) -> None:
+    def __init__(
+        self, database: Database, keyring: Keyring, lexing: Lexing, quota: Quota, changed: Changed
+    ) -> None:
         self._database = database
         self._keyring = keyring
+        self._lexing = lexing
         self._quota = quota
         self._changed = changed
         self._queries = sql.load(PACKAGE)
@@ -106,7 +110,9 @@ class RunStore:
         there = await self._database.fetchrow(self._queries.status, profile, run_id, now)
         if there is None:
             raise RunNotFound
-        item = rows.finishing_of(keys, there["run"], how)
+        item = await self._lexing.run(
+            len(how.outcome), lambda lexer: rows.finishing_of(keys, there["run"], how, lexer)
+        )
         row = await self._one(self._queries.finish, profile, run_id, item, now)
         self._changed(profile, row["workflow_mac"], None)
         return rows.run_of(keys, row)
