@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -193,6 +194,9 @@ async def run(
         await migrate(dsn, master, roles)
     await prove(dsn, master, roles)
     async with opened(settings, env, dsn, roles):
+        # What was built stays until the end: from now on the collector looks only at what calls make.
+        gc.collect()
+        gc.freeze()
         log.info("house.open", roles=list(roles), **_doors(settings, roles))
         async with asyncio.TaskGroup() as tasks:
             watch = tasks.create_task(_revived(embedded).run()) if embedded else None
