@@ -67,6 +67,9 @@ def of_quota(quota: Quota) -> quota_pb2.Quota:
         clipboard_entries_max=quota.clipboard_entries_max,
         clipboard_bytes_max=quota.clipboard_bytes_max,
         keys_max=quota.keys_max,
+        runs_max=quota.runs_max,
+        results_max=quota.results_max,
+        results_bytes_max=quota.results_bytes_max,
     )
 
 

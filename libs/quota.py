@@ -24,6 +24,9 @@ class Quota:
     clipboard_entries_max: int | None = None
     clipboard_bytes_max: int | None = None
     keys_max: int | None = None
+    runs_max: int | None = None
+    results_max: int | None = None
+    results_bytes_max: int | None = None
 
 
 NOTHING_SET = Quota()

@@ -60,11 +60,11 @@ class Settings:
     connections: int = 10
     """Connections to the database at most, and one more for the bell."""
     runs_max: int = 100_000
-    """Runs that one profile may have."""
+    """Runs that one profile may have, where its quota does not say."""
     results_max: int = 1_000_000
-    """Results and turns that one profile may have in all its runs."""
+    """Results and turns that one profile may have in all its runs, where its quota does not say."""
     bytes_max: int = 1_073_741_824
-    """Bytes of all results and turns that one profile may have."""
+    """Bytes of all results and turns that one profile may have, where its quota does not say."""
     ttl_seconds: int = 2_592_000
     """How long a run and its results are kept where its start says nothing."""
     known_seconds: int = 604_800
@@ -91,12 +91,12 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     quota = Quota(settings.runs_max, settings.results_max, settings.bytes_max)
     ttl, known = timedelta(seconds=settings.ttl_seconds), timedelta(seconds=settings.known_seconds)
     lexing = Lexing()
-    runs = RunStore(database, keyring, lexing, quota, waiters.changed)
-    results = Store(database, keyring, quota, ttl, known, waiters.changed)
-    turns = TurnStore(database, keyring, quota, ttl, known)
+    runs = RunStore(database, keyring, lexing, waiters.changed)
+    results = Store(database, keyring, ttl, known, waiters.changed)
+    turns = TurnStore(database, keyring, ttl, known)
     lists = Lists(Pages(site.master.derive("pages/results")), site.clock)
-    of_results = ResultsServicer(results, turns, waiters, lists, site.clock)
-    of_runs = RunServicer(runs, ttl, lists, site.clock)
+    of_results = ResultsServicer(results, turns, waiters, lists, site.clock, quota)
+    of_runs = RunServicer(runs, ttl, lists, site.clock, quota)
     of_journal = JournalServicer(JournalStore(database, keyring, lexing))
     profile_data = ProfileDataServicer(
         Eraser(database, keyring, SCHEMA.schema), Export(database, keyring, site.clock)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+from treering.access.v1 import quota_pb2
 
 from tests.catalogue.doors import BAD_PARAMS, GRPC, REST
 from tests.catalogue.place import PROFILE
@@ -46,7 +47,7 @@ TEXTS: Final = (
     wrong(14, "51 ids", "Timeline", "memory_ids", memory_ids=[NOBODY] * 51),
     *(
         wrong(34, f"{name} {limit}", "SetQuota", f"quota.{name}", quota={name: limit})
-        for name in ("memories_max", "clipboard_entries_max", "clipboard_bytes_max", "keys_max")
+        for name in (field.name for field in quota_pb2.Quota.DESCRIPTOR.fields)
         for limit in (10**15, 2**63, 2**64 - 1)
     ),
     Row(13, "no quota", "SetQuota", {"profile_id": PROFILE}, ("quota",), (GRPC, REST)),

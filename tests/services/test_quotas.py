@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import grpc
 import pytest
 from treering.access.v1 import access_service_pb2 as access_pb
 from treering.access.v1 import quota_pb2
 from treering.clipboard.v1 import clipboard_service_pb2 as clipboard_pb
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
+from treering.results.v1 import results_service_pb2 as results_pb
 
 from services.gateway import catalog
 from tests.catalogue.doors import door
 from tests.rig.answers import problem
 from tests.rig.house import Caller, House, opened_house, unknown_id
 from tests.rig.postgres import Cluster
-from tests.rig.refusals import refused, told
+from tests.rig.quotas import allow, another_key, outcomes, refused_with
+from tests.rig.refusals import refused
 
 INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
-EFFECTIVE_SECONDS = 1.0
 LIMIT_MAX = 10**15 - 1
 WAYS = ("grpc", "rest", "mcp")
 FULL = ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", [])
 LIMITS = [field.name for field in quota_pb2.Quota.DESCRIPTOR.fields]
-
-
-async def allow(house: Caller, **limits: int) -> None:
-    """Set the quota of a caller's profile, and wait until it has to hold."""
-    request = access_pb.SetQuotaRequest(profile_id=house.profile_id, quota=quota_pb2.Quota(**limits))
-    assert (await house.house.admin.access.SetQuota(request)).quota == request.quota
-    await asyncio.sleep(EFFECTIVE_SECONDS)
-
-
-async def another_key(house: Caller) -> Caller:
-    """The same profile with another key."""
-    request = access_pb.CreateKeyRequest(profile_id=house.profile_id, name="another")
-    made = await house.house.admin.access.CreateKey(request)
-    return house.house.open(house.profile_id, made.key.id, made.secret)
 
 
 async def a_session(house: Caller, name: str = "s") -> str:
@@ -72,19 +56,18 @@ async def put(house: Caller, name: str, value: str = "v") -> clipboard_pb.SetRes
     return await house.clipboard.Set(clipboard_pb.SetRequest(name=name, value=value))
 
 
+async def result(
+    house: Caller, task: str, content: str, workflow_id: str = "w"
+) -> results_pb.PutResultResponse:
+    """What a task came to."""
+    request = results_pb.PutResultRequest(workflow_id=workflow_id, task_id=task, content=content)
+    return await house.results.PutResult(request)
+
+
 async def usage(house: Caller) -> tuple[int, int, int, int]:
     """Entries and bytes on the clipboard, each with its limit."""
     there = await house.clipboard.GetUsage(clipboard_pb.GetUsageRequest())
     return there.entry_count, there.entries_max, there.size_bytes, there.bytes_max
-
-
-async def outcomes(calls: Sequence[Awaitable[Any]]) -> Counter[str]:
-    """How many of some calls at once went well, and how many were refused for which reason."""
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    return Counter(
-        told(answer)[1].reason if isinstance(answer, grpc.aio.AioRpcError) else str(type(answer).__name__)
-        for answer in answers
-    )
 
 
 @pytest.fixture(scope="module")
@@ -96,29 +79,37 @@ async def small_house(cluster: Cluster) -> AsyncGenerator[House]:
         TREERING_CLIPBOARD_ENTRIES_MAX="1",
         TREERING_CLIPBOARD_BYTES_MAX="10",
         TREERING_GATEWAY_KEYS_MAX="2",
+        TREERING_RESULTS_RUNS_MAX="1",
+        TREERING_RESULTS_RESULTS_MAX="2",
+        TREERING_RESULTS_BYTES_MAX="10",
     ) as running:
         yield running
 
 
 async def test_the_houses_defaults_hold_where_nothing_is_set(small_house: House) -> None:
-    """For memories, the clipboard and keys; a profile's own quota may be larger, and each limit by itself."""
+    """For memories, clipboard, keys, runs; a quota may be larger, and each limit by itself."""
     caller = await small_house.caller()
     session = await a_session(caller)
     await observe_all(caller, session, "one", "two")
     await put(caller, "a", "1234567890")
     await another_key(caller)
+    await result(caller, "a", "1234567890")
 
     assert await refused(observe(caller, session, "three")) == FULL
     assert await refused(put(caller, "b", "")) == FULL
     assert await refused(put(caller, "a", "12345678901")) == FULL
     assert await refused(another_key(caller)) == FULL
+    assert await refused(result(caller, "a", "", workflow_id="other")) == FULL
+    assert await refused(result(caller, "b", "1")) == FULL
     assert (await caller.memory.GetStats(pb.GetStatsRequest())).memories_max == 2
     assert await usage(caller) == (1, 1, 10, 10)
 
-    await allow(caller, memories_max=3, clipboard_entries_max=2)
+    await allow(caller, memories_max=3, clipboard_entries_max=2, runs_max=2)
     await observe(caller, session, "three")
     await put(caller, "b", "")
+    await result(caller, "a", "", workflow_id="other")
     assert await refused(put(caller, "a", "12345678901")) == FULL
+    assert await refused(result(caller, "b", "", workflow_id="other")) == FULL
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -161,16 +152,6 @@ async def test_a_refusal_says_which_limit_and_never_to_wait(house: Caller) -> No
     assert body["metadata"] == infos[0]
     assert "retry_after" not in body
     assert "retry-after" not in response.headers
-
-
-async def refused_with(call: Awaitable[object]) -> dict[str, str]:
-    """What a refusal tells programs; it must not tell them to come back."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    details, info, _ = told(caught.value)
-    assert info.reason == "QUOTA_EXCEEDED"
-    assert not [each for each in details if each.type_url.endswith("RetryInfo")]
-    return dict(info.metadata)
 
 
 async def test_a_quota_below_what_is_kept_takes_nothing_away(house: Caller) -> None:

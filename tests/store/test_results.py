@@ -34,6 +34,7 @@ TICK = timedelta(microseconds=1)
 LATE = timedelta(hours=1)
 """More than a call can wait here for others."""
 GRPC = 4
+ROOMY = Quota(runs=100, results=100, bytes=1_000_000)
 
 
 def unheard(profile: UUID, workflow: bytes, task: bytes | None) -> None:
@@ -48,13 +49,13 @@ class Room:
     database: Database
     keyring: Keyring
 
-    def store(self, runs: int = 100, results: int = 100, size: int = 1_000_000) -> Store:
-        """A store with a quota."""
-        return Store(self.database, self.keyring, Quota(runs, results, size), TTL, KNOWN, unheard)
+    def store(self) -> Store:
+        """The store of results."""
+        return Store(self.database, self.keyring, TTL, KNOWN, unheard)
 
-    def runs(self, runs: int = 100) -> RunStore:
-        """Runs with a quota."""
-        return RunStore(self.database, self.keyring, Lexing(), Quota(runs, 100, 1_000_000), unheard)
+    def runs(self) -> RunStore:
+        """The store of runs."""
+        return RunStore(self.database, self.keyring, Lexing(), unheard)
 
     async def count(self, table: str) -> int:
         """How many rows the superuser, whom no policy stops, reads."""
@@ -85,11 +86,19 @@ async def make_results(dsn: str) -> None:
 
 
 async def put(
-    store: Store, profile: UUID, task: str, content: str = "c", workflow: str = "w", now: datetime = NOW
+    store: Store,
+    profile: UUID,
+    task: str,
+    content: str = "c",
+    workflow: str = "w",
+    now: datetime = NOW,
+    *,
+    attempt: int = 1,
+    quota: Quota = ROOMY,
 ) -> Step:
     """A result kept."""
-    draft, whole = with_content(Said(workflow, task), content, Encoding.UTF_8, GRPC)
-    return await store.put(profile, draft, whole, now)
+    draft, whole = with_content(Said(workflow, task, attempt=attempt), content, Encoding.UTF_8, GRPC)
+    return await store.put(profile, draft, whole, quota, now)
 
 
 def a_run(workflow: str, ttl: timedelta = TTL) -> Draft:
@@ -135,7 +144,7 @@ async def test_sweeping_changes_no_answer(room: Room) -> None:
     store, runs, profile = room.store(), room.runs(), uuid4()
     for number in range(5):
         await put(store, profile, f"t{number}")
-    await runs.start(profile, a_run("stays", timedelta(days=365)), NOW)
+    await runs.start(profile, a_run("stays", timedelta(days=365)), ROOMY, NOW)
     await put(store, profile, "t", workflow="stays")
     ends = NOW + TTL + LATE
     sweeps = 1
@@ -171,39 +180,61 @@ async def test_a_late_put_begins_afresh(room: Room) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "part"), [((1, 9, 99), "runs"), ((9, 1, 99), "results"), ((9, 9, 1), "bytes")]
+    ("quota", "part"),
+    [(Quota(1, 9, 99), "runs"), (Quota(9, 1, 99), "results"), (Quota(9, 9, 1), "results_bytes")],
 )
-async def test_a_quota_is_exact(room: Room, limits: tuple[int, int, int], part: str) -> None:
+async def test_a_quota_is_exact(room: Room, quota: Quota, part: str) -> None:
     """One more is too much, and leaves nothing; what has expired makes room at once."""
-    store, profile = room.store(*limits), uuid4()
-    await put(store, profile, "t")
+    store, profile = room.store(), uuid4()
+    await put(store, profile, "t", quota=quota)
 
     with pytest.raises(QuotaExceeded) as refused:
-        await put(store, profile, "u", workflow="other")
-    assert refused.value.metadata["of"] == part
+        await put(store, profile, "u", workflow="other", quota=quota)
+    assert refused.value.metadata == {"quota": part, "limit": "1"}
     assert (await room.count("run"), await room.count("result")) == (1, 1)
-    await put(store, profile, "u", workflow="other", now=NOW + TTL + LATE)
+    await put(store, profile, "u", workflow="other", now=NOW + TTL + LATE, quota=quota)
+
+
+async def test_what_is_over_a_quota_refuses_only_more_of_itself(room: Room) -> None:
+    """Lowered below what is there: no more runs, but results of those; nothing larger, but less."""
+    store, profile = room.store(), uuid4()
+    for workflow in ("w", "other"):
+        await put(store, profile, "t", "12345", workflow)
+    few_runs, few_results, few_bytes = Quota(1, 9, 99), Quota(9, 1, 99), Quota(9, 9, 3)
+
+    with pytest.raises(QuotaExceeded):
+        await put(store, profile, "t", workflow="third", quota=few_runs)
+    await put(store, profile, "u", quota=few_runs)
+    with pytest.raises(QuotaExceeded):
+        await put(store, profile, "v", quota=few_results)
+    await put(store, profile, "t", "54321", attempt=2, quota=few_results)
+    with pytest.raises(QuotaExceeded):
+        await put(store, profile, "t", "123456", attempt=3, quota=few_bytes)
+    await put(store, profile, "t", "1234", attempt=3, quota=few_bytes)
+    [head] = await room.rows("SELECT runs, results, bytes FROM results.head")
+    assert tuple(head) == (2, 3, 10)
 
 
 async def test_an_abandoned_stream_is_swept(room: Room) -> None:
     """Its bytes count while they are there, and nobody can finish it afterwards."""
-    store, runs, profile, result_id = room.store(size=10), room.runs(), uuid4(), uuid4()
-    await store.keep_part(profile, result_id, 0, b"x" * 10, NOW)
+    store, runs, profile, result_id = room.store(), room.runs(), uuid4(), uuid4()
+    quota = Quota(9, 9, 10)
+    await store.keep_part(profile, result_id, 0, b"x" * 10, quota, NOW)
 
     with pytest.raises(QuotaExceeded):
-        await put(store, profile, "t")
+        await put(store, profile, "t", quota=quota)
     assert not await runs.sweep(10, KNOWN, NOW + UPLOAD_KEPT + LATE)
     assert (await room.count("part"), await room.count("upload")) == (0, 0)
-    await put(store, profile, "t")
+    await put(store, profile, "t", quota=quota)
     draft, _ = with_content(Said("w", "big"), "x" * 10, Encoding.UTF_8, GRPC)
     with pytest.raises(UploadGone):
-        await store.put_uploaded(profile, draft, result_id, 1, NOW)
+        await store.put_uploaded(profile, draft, result_id, 1, quota, NOW)
 
 
 async def test_episodes_stay_as_they_are(room: Room) -> None:
     """The service's role can neither change nor remove one."""
     runs, profile = room.runs(), uuid4()
-    run = await runs.start(profile, a_run("w"), NOW)
+    run = await runs.start(profile, a_run("w"), ROOMY, NOW)
     await runs.finish(profile, run.id, finishing(Status.SUCCEEDED, "o", ""), NOW)
     async with room.database.as_profile(profile) as connection:
         assert await connection.execute("DELETE FROM results.episode") == "DELETE 0"

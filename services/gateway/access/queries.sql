@@ -12,13 +12,15 @@ ORDER BY created_at DESC, id DESC
 LIMIT $3;
 
 -- name: quota
-SELECT memories_max, clipboard_entries_max, clipboard_bytes_max, keys_max FROM access.profile
+SELECT memories_max, clipboard_entries_max, clipboard_bytes_max, keys_max, runs_max, results_max, results_bytes_max
+FROM access.profile
 WHERE id = $1 AND erasing_since IS NULL;
 
 -- name: set_quota
 -- No row: there is no such profile.
 UPDATE access.profile SET
-    memories_max = $2, clipboard_entries_max = $3, clipboard_bytes_max = $4, keys_max = $5
+    memories_max = $2, clipboard_entries_max = $3, clipboard_bytes_max = $4, keys_max = $5,
+    runs_max = $6, results_max = $7, results_bytes_max = $8
 WHERE id = $1 AND erasing_since IS NULL
 RETURNING id;
 
@@ -54,7 +56,8 @@ RETURNING id, profile, name_sealed, scopes, created_at, expires_at, revoked_at;
 
 -- name: find_grant
 SELECT k.id, w.owner, p.workspace, k.profile, k.scopes, k.expires_at, k.revoked_at, p.erasing_since, k.secret_sha256,
-       p.memories_max, p.clipboard_entries_max, p.clipboard_bytes_max, p.keys_max
+       p.memories_max, p.clipboard_entries_max, p.clipboard_bytes_max, p.keys_max,
+       p.runs_max, p.results_max, p.results_bytes_max
 FROM access.api_key k
 JOIN access.profile p ON p.id = k.profile
 JOIN access.workspace w ON w.id = p.workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import astuple
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -65,8 +66,7 @@ class Store:
 
     async def set_quota(self, profile_id: UUID, quota: Quota) -> None:
         """Set it as a whole, or ``ProfileNotFound``."""
-        limits = (quota.memories_max, quota.clipboard_entries_max, quota.clipboard_bytes_max, quota.keys_max)
-        if await self._database.fetchval(self._queries.set_quota, profile_id, *limits) is None:
+        if await self._database.fetchval(self._queries.set_quota, profile_id, *astuple(quota)) is None:
             raise ProfileNotFound
 
     async def add_key(self, key: Key, digest: bytes, keys_max: int | None) -> None:

@@ -21,11 +21,12 @@ from services.results.results.receive import receive
 from services.results.results.redeem import Redeemer
 from services.results.results.result import Arrival, Key
 from services.results.results.store import Store
-from services.results.results.streams import Incoming
+from services.results.results.streams import Incoming, Sender
 from services.results.results.turns import turn_draft
 from services.results.results.turns_store import TurnStore
 from services.results.results.waits import arrivals, patience, ready
 from services.results.runs.ids import clean_id
+from services.results.runs.quota import Quota
 from services.results.waiting import Waiters
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -35,13 +36,15 @@ class ResultsServicer(rpc.ResultsServiceServicer):
     """Keeps what tasks came to until it is redeemed."""
 
     def __init__(
-        self, store: Store, turn_store: TurnStore, waiters: Waiters, lists: Lists, clock: Clock
+        self, store: Store, turn_store: TurnStore, waiters: Waiters, lists: Lists, clock: Clock, quota: Quota
     ) -> None:
+        """``quota`` holds where a profile's own does not say."""
         self._store = store
         self._turns = turn_store
         self._waiters = waiters
         self._lists = lists
         self._clock = clock
+        self._quota = quota
         self._redeemer = Redeemer(store, turn_store, lists, clock)
 
     async def PutResult(self, request: pb.PutResultRequest, context: Context) -> pb.PutResultResponse:
@@ -50,7 +53,7 @@ class ResultsServicer(rpc.ResultsServiceServicer):
         draft, content = with_content(
             wire.to_said(request), request.content, wire.to_encoding(request), who.source
         )
-        step = await self._store.put(who.profile, draft, content, self._clock())
+        step = await self._store.put(who.profile, draft, content, self._allowed(), self._clock())
         return pb.PutResultResponse(step=wire.of_step(step))
 
     async def PutResultStream(
@@ -60,9 +63,10 @@ class ResultsServicer(rpc.ResultsServiceServicer):
         who = caller()
         header = await _header(request_iterator)
         size = header.size_bytes if header.HasField("size_bytes") else None
+        sender = Sender(who.profile, who.source, self._allowed())
         incoming, chunks = Incoming(header.sha256, size), _chunks(request_iterator)
         step = await receive(
-            self._store, who.profile, wire.to_said(header), incoming, chunks, who.source, uuid4(), self._clock
+            self._store, sender, wire.to_said(header), incoming, chunks, uuid4(), self._clock
         )
         return pb.PutResultStreamResponse(step=wire.of_step(step))
 
@@ -117,7 +121,9 @@ class ResultsServicer(rpc.ResultsServiceServicer):
         workflow_id = clean_id("workflow_id", request.workflow_id)
         number = request.number if request.HasField("number") else None
         draft = turn_draft(request.role, request.content, number)
-        run_id, turn = await self._turns.append(caller().profile, workflow_id, draft, self._clock())
+        run_id, turn = await self._turns.append(
+            caller().profile, workflow_id, draft, self._allowed(), self._clock()
+        )
         return pb.AppendTurnResponse(turn=wire.of_turn(turn), run_id=str(run_id))
 
     async def ListTurns(self, request: pb.ListTurnsRequest, context: Context) -> pb.ListTurnsResponse:
@@ -131,6 +137,9 @@ class ResultsServicer(rpc.ResultsServiceServicer):
         )
         shown, token = self._lists.cut(page, found, wire.of_turn, lambda last: (last.number,))
         return pb.ListTurnsResponse(turns=shown, next_page_token=token)
+
+    def _allowed(self) -> Quota:
+        return self._quota.of(caller().quota)
 
 
 def _patience(asked: float, context: Context) -> float:

@@ -32,7 +32,6 @@ class Store:
         self,
         database: Database,
         keyring: Keyring,
-        quota: Quota,
         ttl: timedelta,
         known: timedelta,
         changed: Changed,
@@ -41,39 +40,37 @@ class Store:
         """``ttl`` is that of runs that a result begins; an expired run is ``known`` for so long."""
         self._database = database
         self._keyring = keyring
-        self._quota = quota
         self._ttl = ttl
         self._known = known
         self._changed = changed
         self._new_id = new_id
         self._queries = sql.load(PACKAGE)
 
-    async def put(self, profile: UUID, draft: Draft, content: bytes, now: datetime) -> Step:
+    async def put(self, profile: UUID, draft: Draft, content: bytes, quota: Quota, now: datetime) -> Step:
         """Keep a result. Raises ``ResultConflict``, ``RunCancelled``, ``QuotaExceeded``."""
         keys = await self._keyring.of(profile)
         item = rows.item_of(keys, draft, self._new_id(), 1, content)
-        return await self._put(self._queries.put, profile, keys, draft, item, 1, now)
+        return await self._put(self._queries.put, profile, keys, draft, item, 1, quota, now)
 
     async def keep_part(
-        self, profile: UUID, result_id: UUID, number: int, content: bytes, now: datetime
+        self, profile: UUID, result_id: UUID, number: int, content: bytes, quota: Quota, now: datetime
     ) -> None:
         """Keep a part of a stream, which nobody sees yet. Raises ``QuotaExceeded``."""
         keys = await self._keyring.of(profile)
         sealed = rows.sealed_part(keys, result_id, number, content)
         verdict = await self._database.fetchval(
             self._queries.upload,
-            *(profile, result_id, number, len(content), sealed, UPLOAD_KEPT, self._quota.limits, now),
+            *(profile, result_id, number, len(content), sealed, UPLOAD_KEPT, quota.limits, now),
         )
-        if verdict != "kept":
-            raise self._quota.exceeded(verdict)
+        quota.check(verdict)
 
     async def put_uploaded(
-        self, profile: UUID, draft: Draft, result_id: UUID, parts: int, now: datetime
+        self, profile: UUID, draft: Draft, result_id: UUID, parts: int, quota: Quota, now: datetime
     ) -> Step:
         """Keep a result whose parts have come. Raises as ``put`` does, and ``UploadGone``."""
         keys = await self._keyring.of(profile)
         item = rows.item_of(keys, draft, result_id, parts, None)
-        return await self._put(self._queries.put_uploaded, profile, keys, draft, item, parts, now)
+        return await self._put(self._queries.put_uploaded, profile, keys, draft, item, parts, quota, now)
 
     async def get(self, profile: UUID, key: Key, part: int, now: datetime) -> Result:
         """What a task came to.
@@ -180,10 +177,11 @@ class Store:
         draft: Draft,
         item: rows.Item,
         parts: int,
+        quota: Quota,
         now: datetime,
     ) -> Step:
         run = item_of(keys, begun(self._new_id(), draft.key.workflow_id, self._ttl))
-        [row] = await self._database.fetch(query, profile, run, item, self._quota.limits, now)
-        step = rows.kept(draft, parts, verdicts.put(row, self._quota))
+        [row] = await self._database.fetch(query, profile, run, item, quota.limits, now)
+        step = rows.kept(draft, parts, verdicts.put(row, quota))
         self._changed(profile, *await self.place(profile, draft.key))
         return step

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
+from uuid import UUID
 
 from libs.errors import Invalid, Unavailable
 from libs.values import too_large
 from services.results.results.result import PART_BYTES
+from services.results.runs.quota import Quota
 
 STREAM_BYTES_MAX = 67_108_864
 """64 MiB."""
@@ -21,6 +24,15 @@ class DigestMismatch(Invalid):
 
 class UploadGone(Unavailable):
     """The stream took so long that its parts were removed. Send it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Whose a stream is, the door that it came by, and how much its profile may hold."""
+
+    profile: UUID
+    source: int
+    quota: Quota
 
 
 class Incoming:

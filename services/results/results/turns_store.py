@@ -25,7 +25,6 @@ class TurnStore:
         self,
         database: Database,
         keyring: Keyring,
-        quota: Quota,
         ttl: timedelta,
         known: timedelta,
         new_id: Callable[[], UUID] = uuid4,
@@ -33,14 +32,13 @@ class TurnStore:
         """``ttl`` is that of runs that a turn begins; an expired run is ``known`` for so long."""
         self._database = database
         self._keyring = keyring
-        self._quota = quota
         self._ttl = ttl
         self._known = known
         self._new_id = new_id
         self._queries = sql.load(PACKAGE)
 
     async def append(
-        self, profile: UUID, workflow_id: str, draft: TurnDraft, now: datetime
+        self, profile: UUID, workflow_id: str, draft: TurnDraft, quota: Quota, now: datetime
     ) -> tuple[UUID, Turn]:
         """Append a turn; answers the run's id with it.
 
@@ -49,10 +47,8 @@ class TurnStore:
         keys = await self._keyring.of(profile)
         run = item_of(keys, begun(self._new_id(), workflow_id, self._ttl))
         item = rows.turn_item(keys, draft, self._new_id())
-        [row] = await self._database.fetch(
-            self._queries.append_turn, profile, run, item, self._quota.limits, now
-        )
-        kept = verdicts.appended(row, self._quota)
+        [row] = await self._database.fetch(self._queries.append_turn, profile, run, item, quota.limits, now)
+        kept = verdicts.appended(row, quota)
         return kept["run_id"], Turn(kept["number"], draft.role, draft.content, kept["created_at"])
 
     async def after(

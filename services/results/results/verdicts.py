@@ -48,10 +48,7 @@ def read(row: Row) -> Row:
 
 
 def _written(row: Row, verdict: str, quota: Quota) -> Row:
-    match verdict:
-        case "cancelled":
-            raise RunCancelled
-        case "runs" | "results" | "bytes" as part:
-            raise quota.exceeded(part)
-        case _:
-            return row
+    if verdict == "cancelled":
+        raise RunCancelled
+    quota.check(verdict)
+    return row

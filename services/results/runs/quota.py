@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from libs import errors
+from libs import quota
+from libs.quota import QuotaExceeded, allowed
+
+NAMES = {"runs": "runs", "results": "results", "bytes": "results_bytes"}
+"""Of the parts of a quota, as whoever sets one calls them."""
 
 
-class QuotaExceeded(errors.TooMuch):
-    """The profile holds as much of runs and results as it may. Wait until some expire."""
-
-    reason = "QUOTA_EXCEEDED"
+class RunsFull(QuotaExceeded):
+    """The runs hold as much as they may. Wait until some expire, or ask for a larger quota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +28,22 @@ class Quota:
     @property
     def limits(self) -> tuple[int, int, int]:
         """As ``results.quota`` has them."""
-        return self.runs, self.results, self.bytes
+        return astuple(self)
 
-    def exceeded(self, part: str) -> QuotaExceeded:
-        """The problem of one more, by the part of the quota that has no room for it."""
-        limit = {"runs": self.runs, "results": self.results, "bytes": self.bytes}[part]
-        return QuotaExceeded(
-            f"The profile may hold {limit} {part} of its runs. Wait until some expire.",
-            metadata={"limit": str(limit), "of": part},
+    def of(self, own: quota.Quota) -> Quota:
+        """The limits of a profile: its own, and these where it has none."""
+        return Quota(
+            allowed(own.runs_max, self.runs),
+            allowed(own.results_max, self.results),
+            allowed(own.results_bytes_max, self.bytes),
         )
+
+    def check(self, verdict: str) -> None:
+        """Raise ``RunsFull`` if a verdict is the part without room: ``runs``, ``results`` or ``bytes``."""
+        limit = {"runs": self.runs, "results": self.results, "bytes": self.bytes}.get(verdict)
+        if limit is not None:
+            raise RunsFull(
+                f"The profile may hold {limit} {verdict} of its runs. "
+                "Wait until some expire, or ask for a larger quota.",
+                metadata={"quota": NAMES[verdict], "limit": str(limit)},
+            )

@@ -16,6 +16,7 @@ from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
 from services.results.runs import wire
 from services.results.runs.drafts import finishing, warnings
+from services.results.runs.quota import Quota
 from services.results.runs.run import Status
 from services.results.runs.store import RunStore
 
@@ -25,18 +26,23 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class RunServicer(rpc.RunServiceServicer):
     """Begins and ends runs."""
 
-    def __init__(self, store: RunStore, ttl: timedelta, lists: Lists, clock: Clock) -> None:
-        """``ttl`` is that of runs whose start says nothing of it."""
+    def __init__(self, store: RunStore, ttl: timedelta, lists: Lists, clock: Clock, quota: Quota) -> None:
+        """``ttl`` is that of runs whose start says nothing of it.
+
+        ``quota`` holds where a profile's own does not say.
+        """
         self._store = store
         self._ttl = ttl
         self._lists = lists
         self._clock = clock
+        self._quota = quota
 
     async def StartRun(self, request: pb.StartRunRequest, context: Context) -> pb.StartRunResponse:
         """Begin a run."""
-        profile = caller().profile
-        run = await self._store.start(profile, wire.to_draft(request, uuid4(), self._ttl), self._clock())
-        return pb.StartRunResponse(run=wire.of_run(run), warnings=warnings(request.memory_owner, profile))
+        who = caller()
+        draft, quota = wire.to_draft(request, uuid4(), self._ttl), self._quota.of(who.quota)
+        run = await self._store.start(who.profile, draft, quota, self._clock())
+        return pb.StartRunResponse(run=wire.of_run(run), warnings=warnings(request.memory_owner, who.profile))
 
     async def FinishRun(self, request: pb.FinishRunRequest, context: Context) -> pb.FinishRunResponse:
         """End a run."""

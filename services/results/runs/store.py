@@ -38,23 +38,20 @@ Changed = Callable[[UUID, bytes, bytes | None], None]
 class RunStore:
     """What is kept of runs, by profile."""
 
-    def __init__(
-        self, database: Database, keyring: Keyring, lexing: Lexing, quota: Quota, changed: Changed
-    ) -> None:
+    def __init__(self, database: Database, keyring: Keyring, lexing: Lexing, changed: Changed) -> None:
         self._database = database
         self._keyring = keyring
         self._lexing = lexing
-        self._quota = quota
         self._changed = changed
         self._queries = sql.load(PACKAGE)
 
-    async def start(self, profile: UUID, draft: Draft, now: datetime) -> Run:
+    async def start(self, profile: UUID, draft: Draft, quota: Quota, now: datetime) -> Run:
         """Begin a run, or answer the same one. Raises ``RunExists``, ``RunNotFound``, ``QuotaExceeded``."""
         keys = await self._keyring.of(profile)
-        row = await self._one(
-            self._queries.start, profile, rows.item_of(keys, draft), self._quota.limits, now
-        )
-        return rows.run_of(keys, row)
+        item = rows.item_of(keys, draft)
+        [row] = await self._database.fetch(self._queries.start, profile, item, quota.limits, now)
+        quota.check(row["verdict"])
+        return rows.run_of(keys, _done(row))
 
     async def finish(self, profile: UUID, run_id: UUID, how: Finishing, now: datetime) -> Run:
         """End a run and append its episode, once.
@@ -119,22 +116,25 @@ class RunStore:
 
     async def _one(self, query: str, *args: object) -> Row:
         [row] = await self._database.fetch(query, *args)
-        match row["verdict"]:
-            case "runs" | "results" | "bytes" as part:
-                raise self._quota.exceeded(part)
-            case "exists":
-                raise RunExists
-            case "no_parent":
-                raise RunNotFound("There is no run with the id in parent_run_id.")
-            case "unknown":
-                raise RunNotFound
-            case "closed":
-                raise RunClosed
-            case "cancelled":
-                raise RunCancelled
-            case "not_ready":
-                raise FinalNotReady
-            case "moved":
-                raise Overtaken
-            case _:
-                return row["run"]
+        return _done(row)
+
+
+def _done(row: Row) -> Row:
+    """The run of what was done. Raises the problem that a row tells of instead."""
+    match row["verdict"]:
+        case "exists":
+            raise RunExists
+        case "no_parent":
+            raise RunNotFound("There is no run with the id in parent_run_id.")
+        case "unknown":
+            raise RunNotFound
+        case "closed":
+            raise RunClosed
+        case "cancelled":
+            raise RunCancelled
+        case "not_ready":
+            raise FinalNotReady
+        case "moved":
+            raise Overtaken
+        case _:
+            return row["run"]
