@@ -11,95 +11,29 @@ from urllib.parse import quote
 import grpc
 import httpx2
 from google.protobuf import json_format
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-from treering.access.v1 import access_service_pb2 as access_pb
-from treering.access.v1 import erasure_pb2, export_pb2
-from treering.memory.v1 import memory_service_pb2 as memory_pb
 
+from services.gateway import catalog
+from services.gateway.catalog import Binding, Method
 from tests.rig.house import Caller
 
 GRPC: Final = "grpc"
 REST: Final = "rest"
 MCP: Final = "mcp"
+METHODS: Final[Mapping[str, Method]] = {method.name: method for method in catalog.load().methods}
+"""By name. Of what several services have, which is inside only, the last one stands here."""
 ACCESS: Final = frozenset(
-    {
-        "CreateProfile",
-        "GetProfile",
-        "ListProfiles",
-        "GetQuota",
-        "SetQuota",
-        "CreateKey",
-        "ListKeys",
-        "RevokeKey",
-        "EraseProfile",
-        "GetErasure",
-        "ListErasures",
-        "ExportProfile",
-    }
+    name for name, method in METHODS.items() if method.service.endswith(".AccessService")
 )
-STREAMS: Final = frozenset({"ExportProfile"})
+STREAMS: Final = frozenset(name for name, method in METHODS.items() if method.streams)
 """Methods that answer with a stream; only how it begins, or how it is refused, is looked at here."""
-MODULES: Final = (access_pb, erasure_pb2, export_pb2, memory_pb)
-ROUTES: Final[Mapping[str, tuple[str, str]]] = {
-    "StartSession": ("POST", "/v1/sessions"),
-    "EndSession": ("POST", "/v1/sessions/{session_id}:end"),
-    "GetSession": ("GET", "/v1/sessions/{session_id}"),
-    "ListSessions": ("GET", "/v1/sessions"),
-    "Observe": ("POST", "/v1/observations"),
-    "ObserveBatch": ("POST", "/v1/observations:batch"),
-    "Search": ("POST", "/v1/memories:search"),
-    "Timeline": ("POST", "/v1/memories:timeline"),
-    "GetMemories": ("POST", "/v1/memories:get"),
-    "GetMemory": ("GET", "/v1/memories/{memory_id}"),
-    "ListMemories": ("GET", "/v1/memories"),
-    "DeleteMemory": ("DELETE", "/v1/memories/{memory_id}"),
-    "UndeleteMemory": ("POST", "/v1/memories/{memory_id}:undelete"),
-    "Reinforce": ("POST", "/v1/memories/{memory_id}:reinforce"),
-    "Promote": ("POST", "/v1/memories/{memory_id}:promote"),
-    "Revise": ("POST", "/v1/memories/{memory_id}:revise"),
-    "ListVersions": ("GET", "/v1/memories/{memory_id}/versions"),
-    "Supersede": ("POST", "/v1/memories/{memory_id}:supersede"),
-    "GetStats": ("GET", "/v1/stats"),
-    "ListZReports": ("GET", "/v1/z-reports"),
-    "GetZReport": ("GET", "/v1/sessions/{session_id}/z-report"),
-    "CreateProfile": ("POST", "/v1/access/profiles"),
-    "GetProfile": ("GET", "/v1/access/profiles/{profile_id}"),
-    "ListProfiles": ("GET", "/v1/access/profiles"),
-    "GetQuota": ("GET", "/v1/access/profiles/{profile_id}/quota"),
-    "SetQuota": ("PUT", "/v1/access/profiles/{profile_id}/quota"),
-    "CreateKey": ("POST", "/v1/access/keys"),
-    "ListKeys": ("GET", "/v1/access/keys"),
-    "RevokeKey": ("DELETE", "/v1/access/keys/{key_id}"),
-    "EraseProfile": ("POST", "/v1/access/profiles/{profile_id}:erase"),
-    "GetErasure": ("GET", "/v1/access/erasures/{profile_id}"),
-    "ListErasures": ("GET", "/v1/access/erasures"),
-    "ExportProfile": ("GET", "/v1/access/profiles/{profile_id}:export"),
-}
-TOOLS: Final[Mapping[str, str]] = {
-    "StartSession": "memory_session_start",
-    "EndSession": "memory_session_end",
-    "ListSessions": "memory_session_list",
-    "Observe": "memory_observe",
-    "ObserveBatch": "memory_observe_batch",
-    "Search": "memory_search",
-    "Timeline": "memory_timeline",
-    "GetMemories": "memory_get",
-    "ListMemories": "memory_list",
-    "DeleteMemory": "memory_delete",
-    "UndeleteMemory": "memory_undelete",
-    "Reinforce": "memory_reinforce",
-    "Promote": "memory_promote",
-    "Revise": "memory_revise",
-    "ListVersions": "memory_versions",
-    "Supersede": "memory_supersede",
-    "GetStats": "memory_stats",
-    "ListZReports": "memory_z_report_list",
-}
+TOOLS: Final[Mapping[str, str]] = {name: method.tool.name for name, method in METHODS.items() if method.tool}
 JSON_HEADERS: Final = {"content-type": "application/json"}
 MCP_HEADERS: Final = JSON_HEADERS | {"accept": "application/json, text/event-stream"}
 IS_ERROR: Final = "isError"
@@ -152,10 +86,13 @@ class Grpc:
 
     async def call(self, rpc: str, request: Request) -> Answer:
         """Call a method with the message that the request means."""
-        stub = self._caller.access if rpc in ACCESS else self._caller.memory
-        call = getattr(stub, rpc)(message(rpc, request))
+        method, channel = METHODS[rpc], self._caller.channel
+        made: Any = channel.unary_stream if method.streams else channel.unary_unary
+        call = made(method.path, method.request.SerializeToString, method.response.FromString)(
+            message(rpc, request)
+        )
         try:
-            answer: Message = await (call.read() if rpc in STREAMS else call)
+            answer: Message = await (call.read() if method.streams else call)
         except grpc.aio.AioRpcError as error:
             return of_error(error)
         return Answer("OK", body=json_format.MessageToDict(answer, preserving_proto_field_name=True))
@@ -171,15 +108,17 @@ class Rest:
 
     async def call(self, rpc: str, request: Request) -> Answer:
         """Send the request to the method's path: in the path, in the query or as the body."""
-        verb, template = ROUTES[rpc]
-        in_path = {name: value for name, value in request.items() if f"{{{name}}}" in template}
-        path = template.format(**{name: quote(str(value), safe="") for name, value in in_path.items()})
-        rest = {name: value for name, value in request.items() if name not in in_path}
-        if verb in ("POST", "PUT"):
-            response = await self._http.request(verb, path, content=encoded(rest), headers=JSON_HEADERS)
+        binding = bound(rpc, request)
+        names = binding.template.fields
+        path = binding.template.text.format(**{name: quote(str(request[name]), safe="") for name in names})
+        rest = {name: value for name, value in request.items() if name not in names}
+        if binding.body:
+            response = await self._http.request(
+                binding.verb, path, content=encoded(rest), headers=JSON_HEADERS
+            )
         else:
             accept = {"accept": "text/event-stream"} if rpc in STREAMS else {}
-            response = await self._http.request(verb, path, params=rest, headers=accept)
+            response = await self._http.request(binding.verb, path, params=rest, headers=accept)
         return of_response(response)
 
 
@@ -200,6 +139,15 @@ class Mcp:
         return await self._http.post("/mcp", content=body, headers={**MCP_HEADERS, **(headers or {})})
 
 
+def bound(rpc: str, request: Request) -> Binding:
+    """The first path of a method whose fields are all in the request."""
+    return next(
+        binding
+        for binding in METHODS[rpc].bindings
+        if all(request.get(each, "") != "" for each in binding.template.fields)
+    )
+
+
 def tool_call(rpc: str, request: Request) -> dict[str, Any]:
     """The JSON-RPC message that calls a method's tool."""
     params = {"name": TOOLS[rpc], "arguments": request}
@@ -213,10 +161,7 @@ def encoded(value: object) -> bytes:
 
 def message(rpc: str, request: Request) -> Message:
     """The message that a request means. Values that JSON does not know are taken as they are."""
-    name = f"{rpc}Request"
-    kind: type[Message] = next(getattr(each, name) for each in MODULES if hasattr(each, name))
-    fields = cast(Any, kind.DESCRIPTOR).fields_by_name
-    return kind(**{name: _meant(fields[name], value) for name, value in request.items()})
+    return METHODS[rpc].request(**_fields(METHODS[rpc].takes, request))
 
 
 def of_error(error: grpc.aio.AioRpcError) -> Answer:
@@ -261,6 +206,16 @@ def _told(said: str | int, facts: Mapping[str, Any], message: str) -> Answer:
     return Answer(said, facts.get("reason", ""), fields, message=message)
 
 
+def _fields(described: Descriptor, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the fields' own names; camelCase is taken too."""
+    meant: dict[str, Any] = {}
+    for name, value in values.items():
+        by_name = described.fields_by_name
+        field = by_name[name] if name in by_name else described.fields_by_camelcase_name[name]
+        meant[field.name] = _meant(field, value)
+    return meant
+
+
 def _meant(described: FieldDescriptor, value: Any) -> Any:
     if isinstance(value, list):
         return [_meant(described, each) for each in cast(list[Any], value)]
@@ -272,8 +227,10 @@ def _meant(described: FieldDescriptor, value: Any) -> Any:
     if described.message_type.full_name == Timestamp.DESCRIPTOR.full_name:
         (stamp := Timestamp()).FromJsonString(value)
         return stamp
+    if described.message_type.full_name == Duration.DESCRIPTOR.full_name:
+        (duration := Duration()).FromJsonString(value)
+        return duration
     if described.message_type.full_name == Struct.DESCRIPTOR.full_name:
         (struct := Struct()).update(value)
         return struct
-    fields = described.message_type.fields_by_name
-    return {name: _meant(fields[name], each) for name, each in value.items()}
+    return _fields(described.message_type, value)

@@ -5,39 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
 
-import grpc
 import pytest
-from google.protobuf.message import Message
 from treering.clipboard.v1 import clipboard_service_pb2 as pb
 
 from services.clipboard.entries.values import VALUE_BYTES_MAX
-from tests.catalogue.doors import (
-    BAD_PARAMS,
-    GRPC,
-    IS_ERROR,
-    JSON_HEADERS,
-    MCP,
-    REST,
-    Answer,
-    Mcp,
-    encoded,
-    of_error,
-    of_response,
-    of_tool,
-)
+from tests.catalogue.doors import BAD_PARAMS, GRPC, IS_ERROR, MCP, REST, door
 from tests.rig.house import Caller, unknown_id
 
-ROUTES: Final[Mapping[str, tuple[str, str]]] = {
-    "Set": ("POST", "/v1/clipboard/entries"),
-    "Get": ("GET", "/v1/clipboard/entries/{name}"),
-    "Peek": ("GET", "/v1/clipboard/stack/{depth}"),
-    "List": ("GET", "/v1/clipboard/entries"),
-    "Delete": ("DELETE", "/v1/clipboard/entries/{name}"),
-    "Push": ("POST", "/v1/clipboard/stack:push"),
-    "Pop": ("POST", "/v1/clipboard/stack:pop"),
-}
 GOOD: Final[Mapping[str, Mapping[str, Any]]] = {
     "Set": {"name": "never set", "value": "v"},
     "Get": {"name": "kept"},
@@ -190,27 +165,6 @@ def _places() -> list[Row]:
 ROWS: Final = (*_values(), *_fields(), *_names(), *_places())
 
 
-async def call(caller: Caller, door: str, rpc: str, request: Mapping[str, Any]) -> Answer:
-    """Call a method through a door."""
-    if door == GRPC:
-        message: Message = getattr(pb, f"{rpc}Request")(**request)
-        try:
-            await getattr(caller.clipboard, rpc)(message)
-        except grpc.aio.AioRpcError as error:
-            return of_error(error)
-        return Answer("OK")
-    if door == MCP:
-        params = {"name": f"clipboard_{rpc.lower()}", "arguments": request}
-        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return of_tool(await Mcp(caller).post(encoded(sent)))
-    verb, template = ROUTES[rpc]
-    rest = {name: value for name, value in request.items() if f"{{{name}}}" not in template}
-    path = template.format(**{name: quote(str(value), safe="") for name, value in request.items()})
-    if verb == "POST":
-        return of_response(await caller.http.post(path, content=encoded(rest), headers=JSON_HEADERS))
-    return of_response(await caller.http.request(verb, path, params=rest))
-
-
 @pytest.fixture(scope="module")
 async def place(house_site: Any) -> Caller:
     """A clipboard with one name and one entry on its stack."""
@@ -220,22 +174,22 @@ async def place(house_site: Any) -> Caller:
     return caller
 
 
-@pytest.mark.parametrize(("door", "row"), [(door, row) for row in ROWS for door in row.doors], ids=str)
-async def test_a_wrong_field_is_named_and_nothing_is_written(place: Caller, door: str, row: Row) -> None:
+@pytest.mark.parametrize(("way", "row"), [(way, row) for row in ROWS for way in row.doors], ids=str)
+async def test_a_wrong_field_is_named_and_nothing_is_written(place: Caller, way: str, row: Row) -> None:
     """The exact code, reason and field; nothing is kept or removed; the next call works."""
     before = await place.clipboard.List(pb.ListRequest())
     changed = {**GOOD[row.rpc], **row.changed}
 
-    answer = await call(place, door, row.rpc, changed)
+    answer = await door(way, place).call(row.rpc, changed)
 
-    said = row.said[EVERYWHERE.index(door)]
+    said = row.said[EVERYWHERE.index(way)]
     assert (answer.said, answer.reason) == (said, row.reason), answer
     assert answer.fields == ((row.field,) if row.field else ())
     assert await place.clipboard.List(pb.ListRequest()) == before
-    assert (await call(place, door, "Get", GOOD["Get"])).fine
+    assert (await door(way, place).call("Get", GOOD["Get"])).fine
 
 
-@pytest.mark.parametrize("door", EVERYWHERE)
+@pytest.mark.parametrize("way", EVERYWHERE)
 @pytest.mark.parametrize(
     ("number", "changed"),
     [
@@ -250,19 +204,19 @@ async def test_a_wrong_field_is_named_and_nothing_is_written(place: Caller, door
     ids=str,
 )
 async def test_what_looks_bad_and_is_fine(
-    house: Caller, door: str, number: int, changed: Mapping[str, Any]
+    house: Caller, way: str, number: int, changed: Mapping[str, Any]
 ) -> None:
     """It is kept, and read again by its name."""
     request = {**GOOD["Set"], **changed}
 
-    assert (await call(house, door, "Set", request)).fine
-    assert (await call(house, door, "Get", {"name": request["name"]})).fine
+    assert (await door(way, house).call("Set", request)).fine
+    assert (await door(way, house).call("Get", {"name": request["name"]})).fine
 
 
 async def test_composed_or_not_it_is_one_name(house: Caller) -> None:
     """Row 10: the second set replaces the first."""
-    for name, door in (("Zoe\u0308", GRPC), ("Zo\u00eb", REST), ("Zoe\u0308", MCP)):
-        assert (await call(house, door, "Set", {"name": name, "value": door})).fine
+    for name, way in (("Zoe\u0308", GRPC), ("Zo\u00eb", REST), ("Zoe\u0308", MCP)):
+        assert (await door(way, house).call("Set", {"name": name, "value": way})).fine
 
     [entry] = (await house.clipboard.List(pb.ListRequest())).entries
     assert (entry.name, entry.value) == ("Zo\u00eb", MCP)

@@ -6,38 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import grpc
 import pytest
-from google.protobuf import json_format
-from google.protobuf.message import Message
-from treering.decay.v1 import decay_pb2
 from treering.decay.v1 import decay_service_pb2 as pb
 
-from tests.catalogue.doors import (
-    BAD_PARAMS,
-    GRPC,
-    IS_ERROR,
-    JSON_HEADERS,
-    MCP,
-    REST,
-    Answer,
-    Mcp,
-    encoded,
-    of_error,
-    of_response,
-    of_tool,
-)
+from tests.catalogue.doors import BAD_PARAMS, GRPC, IS_ERROR, MCP, REST, TOOLS, door
 from tests.rig.house import Caller, House, unknown_id
 
-ROUTES: Final[Mapping[str, tuple[str, str]]] = {
-    "GetPolicy": ("GET", "/v1/decay/policy"),
-    "SetPolicy": ("PUT", "/v1/decay/policy"),
-    "Forecast": ("GET", "/v1/decay/forecast"),
-    "Sweep": ("POST", "/v1/decay:sweep"),
-    "ListSweeps": ("GET", "/v1/decay/sweeps"),
-    "GetSweep": ("GET", "/v1/decay/sweeps/{sweep_id}"),
-}
-TOOLS: Final = {"GetPolicy": "decay_policy", "Forecast": "decay_forecast"}
 EVERYWHERE: Final = (GRPC, REST, MCP)
 Said = Mapping[str, str | int]
 """How each door says it, by the doors that can."""
@@ -108,44 +82,18 @@ ROWS: Final = (
 )
 
 
-async def call(caller: Caller, door: str, rpc: str, request: Mapping[str, Any]) -> Answer:
-    """Call a method through a door."""
-    if door == GRPC:
-        message: Message = json_format.ParseDict(dict(request), getattr(pb, f"{rpc}Request")())
-        return await over_grpc(caller, rpc, message)
-    if door == MCP:
-        params = {"name": TOOLS[rpc], "arguments": request}
-        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return of_tool(await Mcp(caller).post(encoded(sent)))
-    verb, template = ROUTES[rpc]
-    path = template.format(**request)
-    rest = {name: value for name, value in request.items() if f"{{{name}}}" not in template}
-    if verb == "GET":
-        return of_response(await caller.http.get(path, params=rest))
-    return of_response(await caller.http.request(verb, path, content=encoded(rest), headers=JSON_HEADERS))
-
-
-async def over_grpc(caller: Caller, rpc: str, message: Message) -> Answer:
-    """Call a method with a message."""
-    try:
-        await getattr(caller.decay, rpc)(message)
-    except grpc.aio.AioRpcError as error:
-        return of_error(error)
-    return Answer("OK")
-
-
 @pytest.fixture(scope="module")
 async def place(house_site: House) -> Caller:
     """Somebody who has set no policy."""
     return await house_site.caller()
 
 
-@pytest.mark.parametrize(("door", "row"), [(door, row) for row in ROWS for door in row.doors], ids=str)
-async def test_a_wrong_field_is_named_and_nothing_changes(place: Caller, door: str, row: Row) -> None:
+@pytest.mark.parametrize(("way", "row"), [(way, row) for row in ROWS for way in row.doors], ids=str)
+async def test_a_wrong_field_is_named_and_nothing_changes(place: Caller, way: str, row: Row) -> None:
     """The exact code, reason and field; no policy is set, nothing is swept; the next call works."""
-    answer = await call(place, door, row.rpc, row.request)
+    answer = await door(way, place).call(row.rpc, row.request)
 
-    assert (answer.said, answer.reason) == (row.said[door], row.reason), answer
+    assert (answer.said, answer.reason) == (row.said[way], row.reason), answer
     assert answer.fields == ((row.named,) if row.named else ())
     kept = await place.decay.GetPolicy(pb.GetPolicyRequest())
     assert not kept.policy.HasField("updated_at")
@@ -156,9 +104,7 @@ async def test_a_wrong_field_is_named_and_nothing_changes(place: Caller, door: s
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 async def test_no_number_that_is_none(place: Caller, name: str, value: float) -> None:
     """Row 37: NaN and the infinities, which only gRPC can say, are refused by name."""
-    policy = decay_pb2.Policy(factors=decay_pb2.Factors(**{name: value}))
-
-    answer = await over_grpc(place, "SetPolicy", pb.SetPolicyRequest(policy=policy))
+    answer = await door(GRPC, place).call("SetPolicy", {"policy": {"factors": {name: value}}})
 
     assert (answer.said, answer.fields) == ("INVALID_ARGUMENT", (f"policy.factors.{name}",))
 
@@ -177,14 +123,14 @@ async def test_no_number_that_is_none(place: Caller, name: str, value: float) ->
 )
 async def test_what_looks_bad_and_is_fine(house: Caller, changed: Mapping[str, Any]) -> None:
     """The ends of every range, and what is ignored."""
-    for door in (GRPC, REST):
-        assert (await call(house, door, "SetPolicy", {"policy": changed})).fine
+    for way in (GRPC, REST):
+        assert (await door(way, house).call("SetPolicy", {"policy": changed})).fine
 
 
-@pytest.mark.parametrize("door", EVERYWHERE)
-async def test_the_tools_answer(house: Caller, door: str) -> None:
+@pytest.mark.parametrize("way", EVERYWHERE)
+async def test_the_tools_answer(house: Caller, way: str) -> None:
     """Policy and forecast through every door, for somebody who has nothing yet."""
-    assert (await call(house, door, "GetPolicy", {})).fine
+    assert (await door(way, house).call("GetPolicy", {})).fine
     assert (
-        await call(house, door, "Forecast", {"at": ["2030-01-01T00:00:00Z", "1999-01-01T00:00:00Z"]})
+        await door(way, house).call("Forecast", {"at": ["2030-01-01T00:00:00Z", "1999-01-01T00:00:00Z"]})
     ).fine
