@@ -37,6 +37,8 @@ TOOLS: Final[Mapping[str, str]] = {name: method.tool.name for name, method in ME
 JSON_HEADERS: Final = {"content-type": "application/json"}
 MCP_HEADERS: Final = JSON_HEADERS | {"accept": "application/json, text/event-stream"}
 IS_ERROR: Final = "isError"
+CODES: Final = {"RESULT_NOT_READY": "not_ready"}
+"""Of problem documents, where they are not the reason in lower case."""
 BAD_PARAMS: Final = -32602
 
 Request = Mapping[str, Any]
@@ -178,11 +180,12 @@ def of_error(error: grpc.aio.AioRpcError) -> Answer:
 def of_response(response: httpx2.Response) -> Answer:
     """What an HTTP answer says; a problem document must be whole."""
     if response.status_code == 200:
-        return Answer(200, body=response.json())
+        streamed = response.headers["content-type"].startswith("text/event-stream")
+        return Answer(200, body={} if streamed else response.json())
     problem = response.json()
     assert response.headers["content-type"] == "application/problem+json"
     assert problem["status"] == response.status_code
-    assert problem["code"] == problem["reason"].lower()
+    assert problem["code"] == CODES.get(problem["reason"], problem["reason"].lower())
     assert problem["request_id"] == response.headers["x-request-id"]
     return _told(response.status_code, problem, problem["detail"])
 
