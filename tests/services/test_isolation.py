@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, NamedTuple, cast
 
-import grpc
 import pytest
 from buf.validate import validate_pb2
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import Message
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
 from services.gateway import catalog
 from tests.catalogue.doors import TOOLS, door, message
+from tests.rig.foreign import told
 from tests.rig.house import Caller, House, unknown_id
 from tests.rig.refusals import refused
 
@@ -114,34 +110,13 @@ def test_every_id_is_tried() -> None:
 async def test_a_foreign_id_is_like_none(other: Neighbor, house: Caller, case: Case, way: str) -> None:
     """Over every door the answer is that of a random id, to the letter, and nothing changes for the other."""
     before = await other.holds()
-    nothing = await told(house, way, case, unknown_id())
-    foreign = [await told(house, way, case, one) for one in other.ids[case.field]]
+    nobody, theirs = unknown_id(), other.ids[case.field]
+    nothing = await told(house, way, case.rpc, case.request(nobody), nobody)
+    foreign = [await told(house, way, case.rpc, case.request(one), one) for one in theirs]
 
     assert "INVALID_FIELD" not in repr(nothing)
     assert foreign == [nothing] * len(foreign)
     assert await other.holds() == before
-
-
-async def told(caller: Caller, way: str, case: Case, one: str) -> object:
-    """What is answered about an id, without the id itself."""
-    request = case.request(one)
-    if way == "grpc":
-        answer: object = await over_grpc(caller, case.rpc, message(case.rpc, request))
-    else:
-        answer = asdict(await door(way, caller).call(case.rpc, request))
-    return repr(answer).replace(one, "<id>")
-
-
-async def over_grpc(caller: Caller, rpc: str, request: Message) -> object:
-    """An answer, or code, words, trailers and details of a refusal; without what differs with each call."""
-    try:
-        return await getattr(caller.memory, rpc)(request)
-    except grpc.aio.AioRpcError as error:
-        status = rpc_status.from_call(cast(Any, error))
-        assert status
-        details = [each for each in status.details if not each.Is(error_details_pb2.RequestInfo.DESCRIPTOR)]
-        trailers = sorted(key for key, _ in error.trailing_metadata() or ())
-        return error.code(), error.details(), status.code, status.message, details, trailers
 
 
 @pytest.mark.parametrize(
