@@ -15,6 +15,7 @@ from treering.results.v1 import results_service_pb2 as pb
 from treering.results.v1 import run_service_pb2 as run
 
 from libs.data import migrations
+from services.results.results.streams import CHUNKS_MAX, STREAM_BYTES_MAX
 from services.results.results.values import CONTENT_BYTES_MAX
 from tests.rig.answers import problem
 from tests.rig.house import Caller, House, unknown_id
@@ -466,8 +467,27 @@ async def test_a_wrong_stream_leaves_nothing(house: Caller) -> None:
     assert await refused(got(house, "big")) == NOT_READY
 
 
-async def test_quota_is_exact(house: Caller) -> None:
-    """What is put counts once: replacing a result gives its bytes back."""
+async def test_a_stream_has_at_most_so_many_bytes(house: Caller) -> None:
+    """64 MiB are kept and read in parts; a byte more is refused, and what was there stays."""
+    content = bytes(STREAM_BYTES_MAX)
+    large = await streamed(house, content, chunk=1_048_576)
+
+    assert (large.size_bytes, large.parts) == (STREAM_BYTES_MAX, 64)
+    assert len(base64.b64decode((await got(house, "big", part=63)).content)) == 1_048_576
+    one_more = streamed(house, content + b"x", chunk=1_048_576, attempt=2)
+    assert await refused(one_more) == ("INVALID_ARGUMENT", "VALUE_TOO_LARGE", ["chunk"])
+    assert (await got(house, "big")).attempt == 1
+
+
+async def test_a_stream_has_at_most_so_many_chunks(house: Caller) -> None:
+    """However small they are: 65,536, and not one more."""
+    too_many = streamed(house, bytes(CHUNKS_MAX + 1), chunk=1)
+
+    assert await refused(too_many) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["chunk"])
+
+
+async def test_a_replaced_result_counts_once(house: Caller) -> None:
+    """In what is told of its run."""
     step = await put(house, content="x" * 100)
     await put(house, content="y" * 10, attempt=2)
     status = await house.runs.GetRunStatus(run.GetRunStatusRequest(run_id=step.run_id))

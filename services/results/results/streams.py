@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
-from libs.errors import Invalid, Unavailable
+from libs.errors import Invalid, Unavailable, invalid
 from libs.values import too_large
 from services.results.results.result import PART_BYTES
 from services.results.runs.quota import Quota
 
 STREAM_BYTES_MAX = 67_108_864
 """64 MiB."""
+CHUNKS_MAX = 65_536
+"""So many chunks of a KiB are a content of the largest size."""
 
 
 class DigestMismatch(Invalid):
@@ -44,10 +46,17 @@ class Incoming:
         self._expected = size_bytes
         self._seen = sha256()
         self._rest = bytearray()
+        self._chunks = 0
         self.size_bytes = 0
 
     def add(self, chunk: bytes) -> Iterator[bytes]:
-        """Take a chunk; answer the parts that are complete. Raises ``TooLarge``, ``DigestMismatch``."""
+        """Take a chunk; answer the parts that are complete.
+
+        Raises ``TooLarge``, ``DigestMismatch``, and ``Invalid`` for too many chunks.
+        """
+        self._chunks += 1
+        if self._chunks > CHUNKS_MAX:
+            raise invalid("chunk", f"must come at most {CHUNKS_MAX} times in a stream", "stream.chunks")
         self.size_bytes += len(chunk)
         if self.size_bytes > STREAM_BYTES_MAX:
             raise too_large("chunk", self.size_bytes, STREAM_BYTES_MAX)
