@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from libs.clock import Clock
 from libs.language.embeddings import Embedder, RoutedEmbedder
+from libs.language.endpoints import http_client
 from libs.language.local import LocalEmbedder
-from libs.language.remote import GeminiEmbedder, OpenAIEmbedder, http_client
+from libs.language.remote import REQUEST_SECONDS_MAX, GeminiEmbedder, OpenAIEmbedder
 from libs.language.tokens import TokenCounter
 from libs.refusal import Refused
 
@@ -72,7 +73,7 @@ async def _embedder(name: str, settings: Settings, counter: TokenCounter, stack:
         return local
     if name not in ("openai", "gemini"):
         raise Refused(f"TREERING_EMBEDDER knows local, openai and gemini, not {name!r}.")
-    client = await stack.enter_async_context(http_client())
+    client = await stack.enter_async_context(http_client(REQUEST_SECONDS_MAX))
     if name == "gemini":
         return GeminiEmbedder(
             client,

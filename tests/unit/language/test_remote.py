@@ -10,13 +10,8 @@ import orjson
 import pytest
 
 from libs.language.embeddings import EmbeddingAway, WrongDimension, probe
-from libs.language.remote import (
-    OPENAI_TOKENS_MAX,
-    TEXTS_PER_REQUEST,
-    GeminiEmbedder,
-    OpenAIEmbedder,
-    retry_after,
-)
+from libs.language.endpoints import retry_after
+from libs.language.remote import OPENAI_TOKENS_MAX, TEXTS_PER_REQUEST, GeminiEmbedder, OpenAIEmbedder
 from libs.language.tokens import TokenCounter
 
 COUNTER = TokenCounter()
