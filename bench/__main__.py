@@ -14,7 +14,18 @@ from typing import Any
 
 import uvloop
 
-from bench import ageing, discretion, ingest, locomo, overhead, precision, scale, waking, writes
+from bench import (
+    ageing,
+    curation,
+    discretion,
+    ingest,
+    locomo,
+    overhead,
+    precision,
+    scale,
+    waking,
+    writes,
+)
 from bench.house import House, house
 from bench.people import person
 
@@ -91,6 +102,11 @@ def measure_precision(_: argparse.Namespace) -> Page:
     return in_house(as_person(lambda _, one: precision.run(one.memory)))
 
 
+def measure_curation(_: argparse.Namespace) -> Page:
+    """How often the curator is right, on observations of our own."""
+    return uvloop.run(curation.run())
+
+
 def measure_locomo(arguments: argparse.Namespace) -> Page | None:
     """Retrieval on LoCoMo, if a file is given."""
     if arguments.locomo is None:
@@ -162,6 +178,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "ingest": measure_ingest,
     "search": measure_search,
     "precision": measure_precision,
+    "curation": measure_curation,
     "locomo": measure_locomo,
     "decay": measure_decay,
 }

@@ -17,13 +17,15 @@ from libs.data.erasing import Eraser
 from libs.data.keyring import Keyring
 from libs.data.pages import Pages
 from libs.data.postgres import Database, connect
-from libs.language import providers
+from libs.language import providers, writers
 from libs.language.embeddings import RoutedEmbedder
 from libs.language.tokens import TokenCounter
 from libs.loops import Loop, every
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.memory.curation.curate import Curator
+from services.memory.curation.store import CurationStore
 from services.memory.lifecycle.compressor import Compressor
 from services.memory.lifecycle.restage import Restager
 from services.memory.lifecycle.servicer import LifecycleServicer
@@ -66,6 +68,8 @@ class Settings:
     """Memories that one profile may keep, where its quota does not say."""
     embed_pending_seconds: float = 5
     """How often memories that wait for an embedder are tried again."""
+    curate_seconds: float = 0.5
+    """How often memories that were just observed are put into their rings."""
     touch_seconds: float = 1
     """How often counted reads are written."""
     forget_keys_seconds: float = 300
@@ -78,7 +82,7 @@ class Settings:
     """How often tombstones older than 30 days are forgotten."""
 
 
-SETTINGS = (Settings, providers.Settings)
+SETTINGS = (Settings, providers.Settings, writers.Settings)
 
 
 async def build(stack: AsyncExitStack, site: Site) -> Role:
@@ -93,6 +97,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     wanted = load(providers.Settings, site.env)
     embedder = await stack.enter_async_context(providers.embedder_from(wanted, counter, site.clock))
     await embedder.check()
+    language = await stack.enter_async_context(
+        writers.language_from(load(writers.Settings, site.env), counter, site.clock)
+    )
 
     keyring = Keyring(database, site.master, SCHEMA.schema)
     store = Store(database, keyring)
@@ -102,6 +109,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
     sessions = SessionStore(database, keyring)
+    curator = Curator(CurationStore(database, keyring), embedder, language, site.clock)
     servicer = MemoryServicer(
         store,
         sessions,
@@ -122,7 +130,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 NAME,
                 partial(rpc.add_MemoryServiceServicer_to_server, servicer),
                 database.ping,
-                _loops(settings, site, store, rings, pending, embedder, touches),
+                _loops(settings, site, store, rings, pending, embedder, touches, curator),
             ),
             _profile_data(database, keyring, Export(store, sessions)),
             _lifecycle(settings, database, keyring, Compressor(embedder, counter)),
@@ -166,6 +174,7 @@ def _loops(
     pending: PendingStore,
     embedder: RoutedEmbedder,
     touches: Touches,
+    curator: Curator,
 ) -> tuple[Loop, ...]:
     async def forget_keys() -> None:
         await store.forget_keys(FORGOTTEN_KEYS_MAX, site.clock())
@@ -179,6 +188,7 @@ def _loops(
             partial(embed_pending, pending, embedder, site.clock),
             name="embed_pending",
         ),
+        every(settings.curate_seconds, curator.curate, name="curate"),
         every(settings.touch_seconds, touches.flush, name="touches"),
         every(settings.forget_keys_seconds, forget_keys, name="forget_keys"),
         every(settings.purge_seconds, purge, name="purge_deleted"),

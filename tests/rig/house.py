@@ -187,6 +187,8 @@ async def opened_house(cluster: Cluster, **settings: str) -> AsyncGenerator[Hous
             "TREERING_GRPC_PORT": str(free_port()),
             "TREERING_HTTP_PORT": str(free_port()),
             "TREERING_DATABASE_URL": dsn,
+            # What is asserted about a memory does not change while a test looks, unless it asks for that.
+            "TREERING_MEMORY_CURATE_SECONDS": "3600",
             "TREERING_RATE_READ": "0",
             "TREERING_RATE_WRITE": "0",
             "TREERING_RATE_ADMIN": "0",

@@ -16,6 +16,7 @@ from libs.data.keyring import Keyring
 from libs.data.postgres import Database, connect
 from libs.language.embeddings import EmbeddingAway, RoutedEmbedder, Vector
 from libs.language.tokens import TokenCounter
+from services.memory.curation.store import CurationStore
 from services.memory.lifecycle.compressor import Compressor
 from services.memory.lifecycle.restage import Restager
 from services.memory.lifecycle.store import LifecycleStore
@@ -91,6 +92,7 @@ class Memories:
         self.rings = RingStore(self.database, keyring)
         self.sessions = SessionStore(self.database, keyring)
         self.pending = PendingStore(self.database, keyring)
+        self.curation = CurationStore(self.database, keyring)
         self.observer = Observer(self.store, self.routed, self.counter)
         self.lifecycle = LifecycleStore(self.database, keyring)
         self.restager = Restager(self.lifecycle, Compressor(self.routed, self.counter).shorter)

@@ -25,11 +25,8 @@ from tests.rig.memory import Memories, a_raw, memories_in
 from tests.rig.postgres import Cluster
 
 CANARY = "Quetzalcoatlus"
-PACKAGES = (
-    "services.memory.memories",
-    "services.memory.rings",
-    "services.memory.search",
-    "services.memory.sessions",
+PACKAGES = tuple(
+    f"services.memory.{room}" for room in ("curation", "memories", "rings", "search", "sessions")
 )
 
 
