@@ -24,6 +24,8 @@ from libs.loops import Loop, every
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
+from services.memory.brief.brief import Briefer
+from services.memory.brief.store import BriefStore
 from services.memory.curation.curate import Curator
 from services.memory.curation.store import CurationStore
 from services.memory.lifecycle.compressor import Compressor
@@ -110,13 +112,15 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     stack.push_async_callback(touches.flush)
     sessions = SessionStore(database, keyring)
     curator = Curator(CurationStore(database, keyring), embedder, language, site.clock)
+    finder = Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock)
     servicer = MemoryServicer(
         store,
         sessions,
         rings,
         Changes(store, rings, observer),
         observer,
-        Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock),
+        finder,
+        Briefer(BriefStore(database, keyring), finder, counter),
         touches,
         counter,
         Pages(site.master.derive("pages/memory")),

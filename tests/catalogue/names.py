@@ -120,6 +120,7 @@ def _nul() -> Iterator[Row]:
         *IDS,
         ("Observe", "content"),
         ("Search", "query"),
+        ("Brief", "topic"),
         ("ListSessions", "page_token"),
         *CHANGED,
     ]

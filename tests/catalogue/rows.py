@@ -53,6 +53,7 @@ GOOD: Final[Mapping[str, Request]] = {
     "Observe": OBSERVE,
     "ObserveBatch": {"session_id": SESSION, "observations": [{"content": "It rains.", "type": "insight"}]},
     "Search": SEARCH,
+    "Brief": {"topic": "rain"},
     "Timeline": {"memory_ids": [NOBODY]},
     "GetMemories": {"memory_ids": [NOBODY]},
     "GetMemory": {"memory_id": MEMORY},

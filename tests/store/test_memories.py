@@ -26,7 +26,7 @@ from tests.rig.postgres import Cluster
 
 CANARY = "Quetzalcoatlus"
 PACKAGES = tuple(
-    f"services.memory.{room}" for room in ("curation", "memories", "rings", "search", "sessions")
+    f"services.memory.{room}" for room in ("brief", "curation", "memories", "rings", "search", "sessions")
 )
 
 

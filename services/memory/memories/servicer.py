@@ -19,6 +19,8 @@ from libs.messages import fitting, of_time, to_id
 from libs.quota import allowed
 from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
+from services.memory.brief.brief import Briefer
+from services.memory.brief.briefing import TOKEN_BUDGET
 from services.memory.memories import wire
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
@@ -58,6 +60,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         changes: Changes,
         observer: Observer,
         finder: Finder,
+        briefer: Briefer,
         touches: Touches,
         counter: TokenCounter,
         pages: Pages,
@@ -72,6 +75,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self._changes = changes
         self._observer = observer
         self._finder = finder
+        self._briefer = briefer
         self._touches = touches
         self._counter = counter
         self._lists = Lists(pages, clock)
@@ -133,6 +137,16 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         found = await self._finder.find(profile, clean_query(wire.to_query(request)))
         self._touches.note(profile, [hit.memory_id for hit in found.hits])
         return wire.of_found(found)
+
+    async def Brief(self, request: pb.BriefRequest, context: Context) -> pb.BriefResponse:
+        """Tell what is worth reading before work begins."""
+        profile = caller().profile
+        budget = request.token_budget if request.HasField("token_budget") else TOKEN_BUDGET
+        brief, degraded = await self._briefer.brief(profile, request.topic, budget)
+        self._touches.note(profile, brief.entries)
+        return pb.BriefResponse(
+            text=brief.text, tokens=brief.tokens, entry_count=len(brief.entries), degraded=degraded
+        )
 
     async def Timeline(self, request: pb.TimelineRequest, context: Context) -> pb.TimelineResponse:
         """Show memories in time."""

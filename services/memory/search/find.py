@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from libs.clock import Clock
@@ -38,8 +39,8 @@ class Finder:
         self._clock = clock
         self._lexer = Lexer()
 
-    async def find(self, profile: UUID, query: Query) -> Found:
-        """The best answers to a query, with the text that layer 1 shows of them.
+    async def find(self, profile: UUID, query: Query, at: datetime | None = None) -> Found:
+        """The best answers to a query, with the text that layer 1 shows of them, as seen at a time: now.
 
         Without an embedder they are found by their words, and the answer says so.
         """
@@ -61,7 +62,7 @@ class Finder:
         )
 
         def choose(candidates: Sequence[Candidate], scope: Scope) -> list[Ranked]:
-            ranked = rank(candidates, scope, taken.about or users, self._clock())
+            ranked = rank(candidates, scope, taken.about or users, at or self._clock())
             if query.strict:
                 ranked = clear(ranked, scope, points)
             enough = [one for one in ranked if one.score >= query.min_score]

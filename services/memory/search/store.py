@@ -80,7 +80,7 @@ class SearchStore:
                 best = settle(best, scope, kinship)
             texts = await connection.fetch(self._queries.layer_one, profile, [one.id for one in best])
         by_id = {row["id"]: row for row in texts}
-        hits = [_hit(keys, by_id[one.id], one) for one in best if one.id in by_id]
+        hits = [hit_of(keys, by_id[one.id], one.score, ahead=one.ahead) for one in best if one.id in by_id]
         return Found(hits, scope.degraded)
 
 
@@ -130,7 +130,8 @@ def _tags(keys: ProfileKeys, tags: Sequence[str]) -> list[bytes] | None:
     return [rows.blind_name(keys, "tag", tag) for tag in tags] or None
 
 
-def _hit(keys: ProfileKeys, row: Row, ranked: Ranked) -> Hit:
+def hit_of(keys: ProfileKeys, row: Row, score: float, *, ahead: bool = False) -> Hit:
+    """A row as a search shows it."""
     texts, labels = rows.texts_of(keys, row), rows.labels_of(keys, row)
     return Hit(
         memory_id=row["id"],
@@ -139,8 +140,8 @@ def _hit(keys: ProfileKeys, row: Row, ranked: Ranked) -> Hit:
         stage=Stage(row["stage"]),
         type=Type(row["type"]),
         outcome=Outcome(row["outcome"]),
-        score=ranked.score,
-        ahead=ranked.ahead,
+        score=score,
+        ahead=ahead,
         summary=texts.summary,
         essence=texts.essence,
         actor=labels.actor,
