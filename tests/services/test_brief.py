@@ -16,7 +16,7 @@ from tests.rig.house import Caller
 
 TOPIC = "deploying the payment service"
 SEEN = {
-    memory_pb2.RING_LONG_TERM: "The payment service is deployed to eu-west first since its traffic is lowest.",
+    memory_pb2.RING_LONG_TERM: "The payment service is deployed to eu-west first: its traffic is lowest.",
     memory_pb2.RING_PRACTICE: "Always announce a deployment of the payment service in the channel.",
     memory_pb2.RING_PROCEDURE: "Deploy the payment service: run the tests, build, push, apply, watch.",
     memory_pb2.RING_SHOCK: "Deploying the payment service without the lock paid every merchant twice.",

@@ -71,7 +71,7 @@ def test_short_forms_grow_from_the_first_on_where_there_is_room() -> None:
     """More memories come before longer ones; what is left goes to the most important."""
     entries = [entry(number, f"{number} long " + "word " * 60, f"{number} short") for number in range(3)]
 
-    tight, middle, wide = made(entries, 260), made(entries, 330), made(entries, 8000)
+    tight, middle, wide = made(entries, 200), made(entries, 300), made(entries, 8000)
 
-    assert [text.count("short") for text in (tight.text, middle.text, wide.text)] == [3, 2, 0]
+    assert [text.count("short") for text in (tight.text, middle.text, wide.text)] == [3, 1, 0]
     assert "0 long" in middle.text
