@@ -19,6 +19,7 @@ from libs.data.pages import Pages
 from libs.data.postgres import Database, connect
 from libs.language import providers, writers
 from libs.language.embeddings import RoutedEmbedder
+from libs.language.model import Language
 from libs.language.tokens import TokenCounter
 from libs.loops import Loop, every
 from libs.rpc.server import Service
@@ -44,6 +45,7 @@ from services.memory.rings.changes import Changes
 from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
 from services.memory.search.store import SearchStore
+from services.memory.sessions.reporter import Reporter
 from services.memory.sessions.store import SessionStore
 
 SCHEMA = ServiceSchema("memory", "services.memory", "treering_memory")
@@ -74,6 +76,10 @@ class Settings:
     """How often memories that were just observed are put into their rings."""
     touch_seconds: float = 1
     """How often counted reads are written."""
+    session_idle_hours: float = 24
+    """A session that nobody used for so long is ended, with its report."""
+    close_idle_seconds: float = 60
+    """How often such sessions are looked for."""
     forget_keys_seconds: float = 300
     """How often idempotency keys older than 24 hours are forgotten."""
     undo_hours: float = 24
@@ -96,33 +102,27 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         )
     )
     counter = TokenCounter()
-    wanted = load(providers.Settings, site.env)
-    embedder = await stack.enter_async_context(providers.embedder_from(wanted, counter, site.clock))
-    await embedder.check()
-    language = await stack.enter_async_context(
-        writers.language_from(load(writers.Settings, site.env), counter, site.clock)
-    )
-
+    embedder, language = await _models(stack, site, counter)
     keyring = Keyring(database, site.master, SCHEMA.schema)
     store = Store(database, keyring)
     rings = RingStore(database, keyring)
-    observer = Observer(store, embedder, counter)
     pending = PendingStore(database, keyring)
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
-    sessions = SessionStore(database, keyring)
     curator = Curator(CurationStore(database, keyring), embedder, language, site.clock)
+    sessions, observer = SessionStore(database, keyring), Observer(store, embedder, counter)
+    reporter = Reporter(sessions, observer, counter, language, site.clock)
     finder = Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock)
     servicer = MemoryServicer(
         store,
         sessions,
+        reporter,
         rings,
         Changes(store, rings, observer),
         observer,
         finder,
         Briefer(BriefStore(database, keyring), finder, counter),
         touches,
-        counter,
         Pages(site.master.derive("pages/memory")),
         site.clock,
         settings.memories_max,
@@ -134,12 +134,22 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 NAME,
                 partial(rpc.add_MemoryServiceServicer_to_server, servicer),
                 database.ping,
-                _loops(settings, site, store, rings, pending, embedder, touches, curator),
+                _loops(settings, site, store, rings, pending, embedder, touches, curator, reporter),
             ),
             _profile_data(database, keyring, Export(store, sessions)),
             _lifecycle(settings, database, keyring, Compressor(embedder, counter)),
         )
     )
+
+
+async def _models(
+    stack: AsyncExitStack, site: Site, counter: TokenCounter
+) -> tuple[RoutedEmbedder, Language | None]:
+    wanted = load(providers.Settings, site.env)
+    embedder = await stack.enter_async_context(providers.embedder_from(wanted, counter, site.clock))
+    await embedder.check()
+    writer = load(writers.Settings, site.env)
+    return embedder, await stack.enter_async_context(writers.language_from(writer, counter, site.clock))
 
 
 def _profile_data(database: Database, keyring: Keyring, export: Export) -> Service:
@@ -179,6 +189,7 @@ def _loops(
     embedder: RoutedEmbedder,
     touches: Touches,
     curator: Curator,
+    reporter: Reporter,
 ) -> tuple[Loop, ...]:
     async def forget_keys() -> None:
         await store.forget_keys(FORGOTTEN_KEYS_MAX, site.clock())
@@ -186,6 +197,7 @@ def _loops(
     async def purge() -> None:
         await rings.purge(PURGED_MAX, site.clock())
 
+    idle = timedelta(hours=settings.session_idle_hours)
     return (
         every(
             settings.embed_pending_seconds,
@@ -194,6 +206,7 @@ def _loops(
         ),
         every(settings.curate_seconds, curator.curate, name="curate"),
         every(settings.touch_seconds, touches.flush, name="touches"),
+        every(settings.close_idle_seconds, partial(reporter.end_idle, idle), name="close_idle"),
         every(settings.forget_keys_seconds, forget_keys, name="forget_keys"),
         every(settings.purge_seconds, purge, name="purge_deleted"),
     )

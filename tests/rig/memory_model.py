@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treering.memory.v1 import memory_pb2
+from treering.memory.v1 import memory_pb2, session_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
 SUCCESS, FAILURE = memory_pb2.OUTCOME_SUCCESS, memory_pb2.OUTCOME_FAILURE
@@ -141,6 +141,19 @@ class Model:
             if (one.session, one.content) == (session, content) and not one.successor
         )
         return next(alike, None)
+
+    def promoted(self, session: str, report: session_pb2.ZReport) -> None:
+        """A report of what went well is a memory of its session, too."""
+        recorded = report.success_count + report.failure_count
+        earned = 10 * (report.success_count + 1) >= 7 * (recorded + 2)
+        assert bool(report.z_report_memory_id) == earned
+        if earned:
+            self.sessions[session].positions += 1
+            position = self.sessions[session].positions
+            text = f"Z-report: {report.summary}"
+            made = Remembered(report.z_report_memory_id, session, text, position, SUCCESS)
+            made.successes, made.failures = report.success_count, report.failure_count
+            self.memories.append(made)
 
     def observe(self, session: str, seen: list[Seen]) -> str:
         """Keep all, or answer the reason why none is kept."""

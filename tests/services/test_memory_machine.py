@@ -106,6 +106,7 @@ class Machine(RuleBasedStateMachine):
             assert told.z_report.success_count == sum(one.successes for one in mine)
             assert told.z_report.failure_count == sum(one.failures for one in mine)
             known.open, known.report = False, told
+            self.model.promoted(session, told.z_report)
         assert told.z_report == known.report.z_report if known.report else False
         read = self.memory.GetZReport(pb.GetZReportRequest(session_id=session)).z_report
         assert read == told.z_report

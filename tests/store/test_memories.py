@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -19,8 +21,9 @@ from services.memory.memories.observations import KeyReused
 from services.memory.memories.rings import Outcome, Ring, Type
 from services.memory.memories.touches import Touches
 from services.memory.service import SCHEMA
-from services.memory.sessions.reports import EMPTY, Noted, Told, Totals, ZReportNotReady, summarise
+from services.memory.sessions.reports import EMPTY, Noted, Totals, ZReportNotReady, summarise
 from services.memory.sessions.session import SessionClosed, SessionNotFound, SessionState
+from services.memory.sessions.store import Composed
 from tests.rig.memory import Memories, a_raw, memories_in
 from tests.rig.postgres import Cluster
 
@@ -43,9 +46,9 @@ async def room(cluster: Cluster, counter: TokenCounter) -> AsyncGenerator[Memori
         yield memories
 
 
-def told(noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
+async def told(_: UUID, noted: Sequence[Noted], totals: Totals) -> Composed:
     """A plain report."""
-    return summarise(noted, totals), 1
+    return Composed(summarise(noted, totals), 1)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -273,28 +276,28 @@ async def test_a_session_is_found_by_its_name_while_open(room: Memories) -> None
 
 
 async def test_a_session_ends_once(room: Memories) -> None:
-    """Sixteen ends at once: one report, told once, the same for all."""
+    """Sixteen ends at once, each telling it otherwise: one report, the same for all."""
     profile = uuid4()
     session = await room.session(profile)
     await room.observe(profile, session, "We chose Postgres.", type=Type.DECISION, outcome=Outcome.SUCCESS)
-    times = 0
+    tellers = itertools.count()
 
-    def counting(noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
-        nonlocal times
-        times += 1
-        return told(noted, totals)
+    async def telling(profile: UUID, noted: Sequence[Noted], totals: Totals) -> Composed:
+        await asyncio.sleep(0)
+        composed = await told(profile, noted, totals)
+        return replace(composed, told=replace(composed.told, summary=f"told by {next(tellers)}"))
 
     with pytest.raises(ZReportNotReady):
         await room.sessions.report(profile, session)
     ends = await asyncio.gather(
         *(
-            room.sessions.end(profile, session, counting, room.clock() + timedelta(seconds=number))
+            room.sessions.end(profile, session, telling, room.clock() + timedelta(seconds=number))
             for number in range(16)
         )
     )
 
-    assert times == 1
-    assert len({report.created_at for report, _ in ends}) == 1
+    assert len({report.told.summary for report, _ in ends}) == 1
+    assert {report.created_at for report, _ in ends} == {session.ended_at for _, session in ends}
     assert await room.sessions.report(profile, session) == ends[0][0]
     report = ends[0][0]
     assert report.told.decisions == ("We chose Postgres.",)

@@ -42,7 +42,10 @@ class Briefer:
         else:
             hits = await self._store.reinforced(profile, OF_A_RING_MAX)
             report = await self._store.last_report(profile, None)
-        entries = [_entry(hit) for ring in ORDER for hit in hits if hit.ring is ring]
+        told = report.memory_id if report else None
+        entries = [
+            _entry(hit) for ring in ORDER for hit in hits if hit.ring is ring and hit.memory_id != told
+        ]
         if report is not None:
             entries.append(_report_entry(report))
         return assemble(entries, budget, self._counter.count, self._counter.cut), degraded

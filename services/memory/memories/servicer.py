@@ -14,7 +14,6 @@ from treering.memory.v1 import memory_service_pb2_grpc as rpc
 from libs.clock import Clock
 from libs.data.pages import Pages
 from libs.language.names import clean_name
-from libs.language.tokens import TokenCounter
 from libs.messages import fitting, of_time, to_id
 from libs.quota import allowed
 from libs.rpc.caller import caller
@@ -35,7 +34,7 @@ from services.memory.rings.store import RingStore
 from services.memory.rings.wire import of_revision, to_rewrite
 from services.memory.search.find import Finder
 from services.memory.search.query import clean_query
-from services.memory.sessions.reports import Noted, Told, Totals, summarise
+from services.memory.sessions.reporter import Reporter
 from services.memory.sessions.session import SessionState
 from services.memory.sessions.store import SessionStore
 from services.memory.sessions.wire import of_report, of_session
@@ -56,13 +55,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self,
         store: Store,
         sessions: SessionStore,
+        reporter: Reporter,
         rings: RingStore,
         changes: Changes,
         observer: Observer,
         finder: Finder,
         briefer: Briefer,
         touches: Touches,
-        counter: TokenCounter,
         pages: Pages,
         clock: Clock,
         memories_max: int,
@@ -71,13 +70,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     ) -> None:
         self._store = store
         self._sessions = sessions
+        self._reporter = reporter
         self._rings = rings
         self._changes = changes
         self._observer = observer
         self._finder = finder
         self._briefer = briefer
         self._touches = touches
-        self._counter = counter
         self._lists = Lists(pages, clock)
         self._clock = clock
         self._memories_max = memories_max
@@ -96,9 +95,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def EndSession(self, request: pb.EndSessionRequest, context: Context) -> pb.EndSessionResponse:
         """End a session and tell what it came to."""
         session_id = to_id("session_id", request.session_id)
-        report, session = await self._sessions.end(
-            caller().profile, session_id, self._summarise, self._clock()
-        )
+        report, session = await self._reporter.end(caller().profile, session_id)
         return pb.EndSessionResponse(z_report=of_report(report), session=of_session(session))
 
     async def GetSession(self, request: pb.GetSessionRequest, context: Context) -> pb.GetSessionResponse:
@@ -304,7 +301,3 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         found = await self._store.get(profile, ids)
         self._touches.note(profile, found)
         return found
-
-    def _summarise(self, noted: Sequence[Noted], totals: Totals) -> tuple[Told, int]:
-        told = summarise(noted, totals)
-        return told, self._counter.count(told.summary)

@@ -97,4 +97,89 @@ BEGIN
 END
 $$;
 
+-- A session is ended first and reported then, so that nothing is held while the report is written. Until it is
+-- there the session is not reported: whoever ends it again, or the chore, writes it.
+ALTER TABLE memory.session
+    ADD COLUMN reported boolean NOT NULL DEFAULT false,
+    -- When the chore last took it.
+    ADD COLUMN swept_at timestamptz;
+CREATE POLICY chores ON memory.session TO CURRENT_USER USING (true) WITH CHECK (true);
+UPDATE memory.session SET reported = true WHERE state = 2;
+-- By a time that never changes, so that observing stays cheap.
+CREATE INDEX session_unreported ON memory.session (started_at) WHERE NOT reported;
+
+ALTER TABLE memory.z_report
+    -- The memory that it was promoted to.
+    ADD COLUMN memory_id uuid,
+    ADD CONSTRAINT promoted_to FOREIGN KEY (profile_id, memory_id) REFERENCES memory.memory
+        ON DELETE SET NULL (memory_id);
+CREATE INDEX z_report_promoted ON memory.z_report (profile_id, memory_id) WHERE memory_id IS NOT NULL;
+
+-- Keep the report of an ended session, unless it has one; and with it the memory that it is promoted to, if any.
+-- Answers whether it was kept.
+CREATE FUNCTION memory.keep_report(
+    p_profile uuid, p_session uuid, p_body_sealed bytea, p_successes integer, p_failures integer,
+    p_item memory.item, p_model text, p_preferred_model text, p_now timestamptz
+) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
+DECLARE
+    v_position integer;
+BEGIN
+    PERFORM set_config('app.profile_id', p_profile::text, true);
+    SELECT s.last_position + 1 INTO v_position FROM memory.session s
+    WHERE s.profile_id = p_profile AND s.id = p_session AND s.state = 2 FOR UPDATE;
+    INSERT INTO memory.z_report (profile_id, session_id, created_at, body_sealed)
+    SELECT p_profile, p_session, p_now, p_body_sealed WHERE v_position IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE memory.session s SET reported = true WHERE s.profile_id = p_profile AND s.id = p_session;
+    IF p_item.id IS NULL THEN
+        RETURN true;
+    END IF;
+    -- LONG_TERM by the session's own outcomes, as the constraint asks. An observation of just these words stays.
+    INSERT INTO memory.memory (
+        profile_id, id, session_id, position, ring, ring_set_by, ring_reason, type, outcome, source,
+        occurred_at, created_at, updated_at, touched_at, content_mac, length, asks,
+        content_tokens, summary_tokens, essence_tokens, successes, failures, secrets_removed,
+        embedding_model, embedding, content_sealed, summary_sealed, essence_sealed
+    ) VALUES (
+        p_profile, p_item.id, p_session, v_position, 4, 4, 'z_report', p_item.type, p_item.outcome, 0,
+        p_now, p_now, p_now, p_now, p_item.content_mac, p_item.length, p_item.asks,
+        p_item.content_tokens, p_item.summary_tokens, p_item.essence_tokens, p_successes, p_failures,
+        p_item.secrets_removed, CASE WHEN p_item.embedding IS NOT NULL THEN p_model END, p_item.embedding,
+        p_item.content_sealed, p_item.summary_sealed, p_item.essence_sealed
+    ) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        INSERT INTO memory.posting (profile_id, term, memory_id, tf, length)
+        SELECT p_profile, t.term, p_item.id, t.tf, p_item.length FROM unnest(p_item.terms, p_item.tfs) t (term, tf);
+        IF p_item.embedding IS NULL OR p_model IS DISTINCT FROM p_preferred_model THEN
+            INSERT INTO memory.pending (profile_id, memory_id, next_at) VALUES (p_profile, p_item.id, p_now);
+        END IF;
+        UPDATE memory.z_report r SET memory_id = p_item.id
+        WHERE r.profile_id = p_profile AND r.session_id = p_session;
+        UPDATE memory.session s SET last_position = v_position, observation_count = s.observation_count + 1
+        WHERE s.profile_id = p_profile AND s.id = p_session;
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Take some sessions of any profile that nobody uses any more, or whose report was never written. Each comes again
+-- after a while if that fails.
+CREATE FUNCTION memory.claim_idle(p_limit integer, p_idle_before timestamptz, p_now timestamptz, p_wait interval)
+RETURNS TABLE (profile_id uuid, session_id uuid)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE memory.session s SET swept_at = p_now
+    WHERE s.ctid = ANY (ARRAY(
+        SELECT w.ctid FROM memory.session w
+        WHERE NOT w.reported
+            AND CASE WHEN w.state = 1 THEN w.active_at <= p_idle_before ELSE w.ended_at <= p_now - p_wait END
+            AND (w.swept_at IS NULL OR w.swept_at <= p_now - p_wait)
+        ORDER BY w.started_at LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING s.profile_id, s.id;
+$$;
+
 REVOKE ALL ON ALL ROUTINES IN SCHEMA memory FROM PUBLIC;

@@ -45,12 +45,16 @@ FROM memory.memory WHERE profile_id = $1 AND session_id = $2
 ORDER BY position DESC LIMIT $3;
 
 -- name: end_session
+-- Unless it was used since $4, where that is given.
 UPDATE memory.session SET state = 2, ended_at = $3, active_at = greatest(active_at, $3)
-WHERE profile_id = $1 AND id = $2
+WHERE profile_id = $1 AND id = $2 AND ($4::timestamptz IS NULL OR active_at <= $4)
 RETURNING *;
 
--- name: add_report
-INSERT INTO memory.z_report (profile_id, session_id, created_at, body_sealed) VALUES ($1, $2, $3, $4);
+-- name: keep_report
+SELECT memory.keep_report($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: claim_idle
+SELECT * FROM memory.claim_idle($1, $2, $3, $4);
 
 -- name: report
 SELECT * FROM memory.z_report WHERE profile_id = $1 AND session_id = $2;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -16,6 +16,8 @@ DECISIONS_MAX = 20
 TOOLS_MAX = 50
 TEXT_CHARS_MAX = 500
 """Of one observation or decision."""
+RESULT_CHARS_MAX = 200
+"""Of what a tool last answered."""
 TOOLS_NAMED_MAX = 5
 """In the summary."""
 EMPTY = "Empty session with no observations."
@@ -75,6 +77,8 @@ class ToolUse:
     uses: int
     successes: int
     failures: int
+    last_result: str = ""
+    """What it last answered, shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ class ZReport:
     told: Told
     totals: Totals
     summary_tokens: int
+    memory_id: UUID | None = None
+    """The memory that it was promoted to."""
 
     @property
     def success_rate(self) -> float | None:
@@ -116,6 +122,11 @@ def summarise(noted: Sequence[Noted], totals: Totals) -> Told:
     return Told(_summary([noted[at].text for at in telling], totals, tools), key, decisions, tools)
 
 
+def with_summary(told: Told, summary: str | None) -> Told:
+    """The same with a better summary, if there is one."""
+    return replace(told, summary=summary) if summary else told
+
+
 def _telling(note: Noted) -> float:
     recorded = note.outcome in (Outcome.SUCCESS, Outcome.FAILURE)
     return _TELLING[note.type] + recorded + min(note.observed - 1, 3) / 3
@@ -127,11 +138,13 @@ def _tools(noted: Sequence[Noted]) -> tuple[ToolUse, ...]:
     for note in noted:
         if note.tool and note.type in _TOOL_TYPES:
             use = uses.get(note.tool, ToolUse(note.tool, 0, 0, 0))
+            answered = note.type is Type.TOOL_RESULT
             uses[note.tool] = ToolUse(
                 note.tool,
                 use.uses + note.observed,
                 use.successes + note.successes,
                 use.failures + note.failures,
+                _clipped(note.text, RESULT_CHARS_MAX) if answered else use.last_result,
             )
     return tuple(sorted(uses.values(), key=lambda use: (-use.uses, use.name))[:TOOLS_MAX])
 

@@ -65,7 +65,9 @@ def seal_report(keys: ProfileKeys, report: ZReport) -> bytes:
             "summary_tokens": report.summary_tokens,
             "key_observations": told.key_observations,
             "decisions": told.decisions,
-            "tools": [(use.name, use.uses, use.successes, use.failures) for use in told.tools],
+            "tools": [
+                (use.name, use.uses, use.successes, use.failures, use.last_result) for use in told.tools
+            ],
             "totals": (totals.observations, totals.successes, totals.failures),
         }
     )
@@ -82,5 +84,10 @@ def report_of(keys: ProfileKeys, row: Row) -> ZReport:
         tools=tuple(ToolUse(*use) for use in body["tools"]),
     )
     return ZReport(
-        row["session_id"], row["created_at"], told, Totals(*body["totals"]), body["summary_tokens"]
+        row["session_id"],
+        row["created_at"],
+        told,
+        Totals(*body["totals"]),
+        body["summary_tokens"],
+        row["memory_id"],
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from libs.data import sql
 from libs.data.keyring import Keyring
 from libs.data.postgres import Connection, Database, Row
 from libs.errors import Unavailable
-from services.memory.memories.rows import blind_id
+from services.memory.memories.drafts import Batch
+from services.memory.memories.rows import blind_id, item_of
 from services.memory.sessions import rows
 from services.memory.sessions.reports import Noted, Told, Totals, ZReport, ZReportNotReady
 from services.memory.sessions.session import Session, SessionNotFound, SessionState
@@ -19,8 +21,23 @@ PACKAGE = "services.memory.sessions"
 NOTES_MAX = 500
 """Memories that a report reads; of a longer session the latest."""
 
-Summarise = Callable[[Sequence[Noted], Totals], tuple[Told, int]]
-"""Tells a session's observations, and counts the tokens of the summary."""
+CLAIMED = timedelta(minutes=5)
+"""How long a session that the chore took is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A report's words."""
+
+    told: Told
+    tokens: int
+    """Of the summary."""
+    memory: Batch | None = None
+    """The one memory that it is promoted to."""
+
+
+Compose = Callable[[UUID, Sequence[Noted], Totals], Awaitable[Composed]]
+"""Tells the observations of a profile's session."""
 After = tuple[datetime, UUID] | None
 """The time and id of the last one that was shown."""
 
@@ -51,25 +68,68 @@ class SessionStore:
         return rows.session_of(keys, row)
 
     async def end(
-        self, profile: UUID, session_id: UUID, summarise: Summarise, now: datetime
+        self, profile: UUID, session_id: UUID, compose: Compose, now: datetime
     ) -> tuple[ZReport, Session]:
-        """End a session with a report, or answer the report that ended it. Raises ``SessionNotFound``."""
-        keys = await self._keyring.of(profile)
+        """End a session with a report, or answer the report that it has. Raises ``SessionNotFound``.
+
+        However many do so at once, and whoever is killed at it: one report is kept, and all answer that.
+        """
+        ended = await self._close(profile, session_id, now, None)
+        if ended is None:
+            raise SessionNotFound
+        await self._report(profile, ended, compose)
+        return await self.report(profile, session_id), await self.get(profile, session_id)
+
+    async def end_idle(
+        self, profile: UUID, session_id: UUID, compose: Compose, idle_before: datetime, now: datetime
+    ) -> None:
+        """The same for a session that was last used before a time; one that was used since stays open."""
+        ended = await self._close(profile, session_id, now, idle_before)
+        if ended is not None:
+            await self._report(profile, ended, compose)
+
+    async def claim_idle(self, limit: int, idle_before: datetime, now: datetime) -> list[tuple[UUID, UUID]]:
+        """Some sessions, by profile and id, that nobody uses any more or whose report was never written."""
+        found = await self._database.fetch(self._queries.claim_idle, limit, idle_before, now, CLAIMED)
+        return [(row["profile_id"], row["session_id"]) for row in found]
+
+    async def _close(
+        self, profile: UUID, session_id: UUID, now: datetime, idle_before: datetime | None
+    ) -> Row | None:
+        """The session's row, ended; ``None`` if there is none, or it was used since."""
         async with self._database.as_profile(profile) as connection:
             row = await connection.fetchrow(self._queries.lock_session, profile, session_id)
-            if row is None:
-                raise SessionNotFound
-            if row["state"] == SessionState.ENDED:
-                [kept] = await connection.fetch(self._queries.report, profile, session_id)
-                return rows.report_of(keys, kept), rows.session_of(keys, row)
+            if row is None or row["state"] == SessionState.ENDED:
+                return row
+            return await connection.fetchrow(self._queries.end_session, profile, session_id, now, idle_before)
+
+    async def _report(self, profile: UUID, ended: Row, compose: Compose) -> None:
+        """Write an ended session's report, unless it has one."""
+        if ended["reported"]:
+            return
+        keys = await self._keyring.of(profile)
+        session_id: UUID = ended["id"]
+        async with self._database.as_profile(profile) as connection:
             notes, totals = await self._read(connection, profile, session_id)
-            told, tokens = summarise([rows.noted_of(keys, note) for note in notes], totals)
-            report = ZReport(session_id, now, told, totals, tokens)
-            await connection.execute(
-                self._queries.add_report, profile, session_id, now, rows.seal_report(keys, report)
-            )
-            [ended] = await connection.fetch(self._queries.end_session, profile, session_id, now)
-        return report, rows.session_of(keys, ended)
+        composed = await compose(profile, [rows.noted_of(keys, note) for note in notes], totals)
+        report = ZReport(session_id, ended["ended_at"], composed.told, totals, composed.tokens)
+        batch = composed.memory
+        item = None
+        if batch is not None:
+            [draft], [vector] = batch.drafts, batch.vectors
+            item = item_of(keys, session_id, draft, vector)
+        await self._database.fetchval(
+            self._queries.keep_report,
+            profile,
+            session_id,
+            rows.seal_report(keys, report),
+            totals.successes,
+            totals.failures,
+            item,
+            batch.model if batch else None,
+            batch.preferred_model if batch else None,
+            report.created_at,
+        )
 
     async def get(self, profile: UUID, session_id: UUID) -> Session:
         """A session. Raises ``SessionNotFound``."""

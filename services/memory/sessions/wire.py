@@ -37,7 +37,13 @@ def of_report(report: ZReport) -> session_pb2.ZReport:
         key_observations=told.key_observations,
         decisions=told.decisions,
         tools_used=[
-            session_pb2.ToolUse(name=use.name, uses=use.uses, successes=use.successes, failures=use.failures)
+            session_pb2.ToolUse(
+                name=use.name,
+                uses=use.uses,
+                successes=use.successes,
+                failures=use.failures,
+                last_result=use.last_result,
+            )
             for use in told.tools
         ],
         success_rate=report.success_rate,
@@ -46,6 +52,7 @@ def of_report(report: ZReport) -> session_pb2.ZReport:
         failure_count=counted(totals.failures),
         summary_tokens=report.summary_tokens,
         created_at=of_time(report.created_at),
+        z_report_memory_id=str(report.memory_id) if report.memory_id else "",
     )
 
 

@@ -76,7 +76,7 @@ def test_tools_are_counted_from_calls_and_results() -> None:
         Totals(4, 1, 1),
     )
 
-    assert told.tools == (ToolUse("sh", 2, 1, 0), ToolUse("git", 1, 0, 1))
+    assert told.tools == (ToolUse("sh", 2, 1, 0, "ran"), ToolUse("git", 1, 0, 1, "broke"))
     assert "4 observations, 1 succeeded and 1 failed. Tools: sh (2), git (1)." in told.summary
 
 
