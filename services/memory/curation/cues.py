@@ -37,6 +37,8 @@ class Cue(Enum):
     """That something happened once."""
 
 
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
 # A word stands for itself, with a star for all that begin with it.
 _WORDS = {
     Cue.LOSS: """
@@ -67,7 +69,8 @@ _WORDS = {
     Cue.BREACH: """
         breach*, leak, leaks, leaked, stolen, stole, compromised, hacked, attacker*, ransomware,
         exposed, phish*, malware,
-        security incident, unauthori?ed, without login, without password, without a password, public gist,
+        security incident,
+        unauthorised, unauthorized, without login, without password, without a password, public gist,
         public repository, open to the internet, opened to the internet, exfiltrat*, intrusion, private key
         sicherheitsvorfall*, missbraucht, datenleck*, gestohlen, angreifer*, öffentlich einsehbar
         fuite, sans mot de passe, piraté*, volé*, attaquant*
@@ -132,10 +135,10 @@ _WORDS = {
     Cue.HOW_TO: """
         how to, how we, steps to, steps for, the steps, step by step, runbook, playbook, checklist,
         procedure, recipe,
-        goes like this, is done, the way to, are made, instructions, takes * commands, sequence,
+        goes like this, is done, the way to, are made, instructions, sequence,
         set up like, path that
         anleitung*, schritte, vorgehen, ablauf, wird so, so wird
-        pour * :, étapes, procédure, marche à suivre, mode d'emploi
+        étapes, procédure, marche à suivre, mode d'emploi
         pasos, cómo, procedimiento, instrucciones
         adımlar*, nasıl yapılır, adım adım, talimat*
         مراحل, روش, چگونه, دستورالعمل
@@ -222,18 +225,42 @@ _WORDS = {
 }
 
 
-def _spelled(word: str) -> str:
-    """A word's pattern: between others in scripts that part words, anywhere in those that do not."""
-    escaped = re.escape(word).replace(r"\*", r"\w*").replace(r"\?", ".").replace(r"\ ", r"\s+")
-    return rf"(?<!\w){escaped}(?!\w)" if word[0].isascii() or word[0].lower() != word[0].upper() else escaped
+def _listed() -> Iterator[tuple[str, Cue]]:
+    for cue, words in _WORDS.items():
+        yield from (
+            (word.strip(), cue) for line in words.splitlines() for word in line.split(",") if word.strip()
+        )
 
 
-def _pattern(words: str) -> re.Pattern[str]:
-    listed = {word.strip() for line in words.splitlines() for word in line.split(",") if word.strip()}
-    return re.compile("|".join(map(_spelled, sorted(listed, key=lambda word: (-len(word), word)))))
+def _parted(word: str) -> bool:
+    """Whether its script parts words; those that know no capitals are looked for anywhere."""
+    return word[0].isascii() or word[0].lower() != word[0].upper()
 
 
-_PATTERNS = {cue: _pattern(words) for cue, words in _WORDS.items()}
+def _single() -> dict[str, frozenset[Cue]]:
+    """Whole words: a text's own words are looked up, however many are known."""
+    known: dict[str, frozenset[Cue]] = {}
+    for word, cue in _listed():
+        if _parted(word) and _WORD.fullmatch(word):
+            known[word] = known.get(word, frozenset()) | {cue}
+    return known
+
+
+def _needles() -> tuple[tuple[str, Cue], ...]:
+    """Phrases and beginnings of words, as they stand where single spaces part words."""
+    return tuple(
+        (f" {word[:-1]}" if word.endswith("*") else f" {word} ", cue)
+        for word, cue in _listed()
+        if _parted(word) and not _WORD.fullmatch(word)
+    )
+
+
+def _pieces() -> tuple[tuple[str, Cue], ...]:
+    """What is looked for anywhere."""
+    return tuple((word, cue) for word, cue in _listed() if not _parted(word))
+
+
+_SINGLE, _NEEDLES, _PIECES = _single(), _needles(), _pieces()
 _NUMBERED = re.compile(
     r"(?<![\w.])(?:step\s*)?[1-9۱-۹][.)](?=\s)|(?<!\w)step\s+[1-9]\b|^\s*[-*•]\s+\S",
     re.MULTILINE | re.IGNORECASE,
@@ -244,11 +271,18 @@ _LISTED = re.compile(r"[,،、，;](?!\d)")
 
 def cues(text: str) -> frozenset[Cue]:
     """What the words of a text speak of."""
-    return frozenset(_found(text[:CHARS_MAX].casefold()))
+    folded = text[:CHARS_MAX].casefold().replace("’", "'")
+    return frozenset(_found(folded))
 
 
-def _found(text: str) -> Iterator[Cue]:
-    return (cue for cue, pattern in _PATTERNS.items() if pattern.search(text))
+def _found(folded: str) -> Iterator[Cue]:
+    words = _WORD.findall(folded)
+    for word in _SINGLE.keys() & set(words):
+        yield from _SINGLE[word]
+    spaced = f" {' '.join(words)} "
+    yield from (cue for needle, cue in _NEEDLES if needle in spaced)
+    if not folded.isascii():
+        yield from (cue for piece, cue in _PIECES if piece in folded)
 
 
 def steps(text: str) -> int:
