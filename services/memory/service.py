@@ -111,7 +111,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     stack.push_async_callback(touches.flush)
     curator = Curator(CurationStore(database, keyring), embedder, language, site.clock)
     sessions, observer = SessionStore(database, keyring), Observer(store, embedder, counter)
-    reporter = Reporter(sessions, observer, counter, language, site.clock)
+    reporter = Reporter(sessions, observer, counter, language, site.clock, settings.memories_max)
     finder = Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock)
     servicer = MemoryServicer(
         store,

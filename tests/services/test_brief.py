@@ -113,3 +113,58 @@ async def test_the_same_brief_again(house: Caller) -> None:
 
     assert briefs[0].entry_count == 4
     assert briefs == [briefs[0]] * 3
+
+
+async def test_no_shock_is_drowned_nor_said_twice(house: Caller) -> None:
+    """However much of other rings is about the topic, too: each shock comes first, and once."""
+    started = await house.memory.StartSession(pb.StartSessionRequest(content_session_id="many"))
+    texts = [f"Deploying the payment service, way {number}: build, push, apply." for number in range(20)]
+    texts.append("NEVER deploy the payment service by hand: it destroyed production data.")
+    kept = await house.memory.ObserveBatch(
+        pb.ObserveBatchRequest(
+            session_id=started.session.id,
+            observations=[
+                pb.Observation(content=text, type=memory_pb2.OBSERVATION_TYPE_INSIGHT) for text in texts
+            ],
+        )
+    )
+    for number, memory in enumerate(kept.memories):
+        shock = number % 10 == 0
+        ring = memory_pb2.RING_SHOCK if shock else memory_pb2.RING_PROCEDURE
+        await house.memory.Promote(pb.PromoteRequest(memory_id=memory.id, ring=ring))
+    shocks = [memory.id for number, memory in enumerate(kept.memories) if number % 10 == 0]
+    for budget in (400, 2000, 8000):
+        brief = await house.memory.Brief(pb.BriefRequest(topic=TOPIC, token_budget=budget))
+        ids = re.findall(r"(?m)^- \w+ (\S+) ", brief.text)
+
+        assert set(ids[:3]) == set(shocks)
+        assert len(set(ids)) == len(ids)
+
+
+async def test_what_no_longer_holds_is_not_said(house: Caller) -> None:
+    """Superseded and deleted memories are in no brief; what is undeleted is again."""
+    await remember(house, ended=False)
+    listed = (await house.memory.ListMemories(pb.ListMemoriesRequest())).memories
+    by_ring = {memory.ring: memory.id for memory in listed if "soup" not in memory.summary}
+    old, gone = by_ring[memory_pb2.RING_PRACTICE], by_ring[memory_pb2.RING_PROCEDURE]
+    request = pb.SupersedeRequest(memory_id=old, content="Deployments of the payment service need no word.")
+    await house.memory.Supersede(request)
+    await house.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=gone))
+    texts = [(await house.memory.Brief(pb.BriefRequest(topic=topic))).text for topic in (TOPIC, "")]
+    await house.memory.UndeleteMemory(pb.UndeleteMemoryRequest(memory_id=gone))
+    again = (await house.memory.Brief(pb.BriefRequest(topic=TOPIC))).text
+
+    assert not [text for text in texts if old in text or gone in text]
+    assert gone in again
+
+
+async def test_a_report_that_became_a_shock_is_said_first_and_once(house: Caller) -> None:
+    """It is the memory then, and not the report behind it."""
+    session = await remember(house)
+    report = (await house.memory.GetZReport(pb.GetZReportRequest(session_id=session))).z_report
+    shock = pb.PromoteRequest(memory_id=report.z_report_memory_id, ring=memory_pb2.RING_SHOCK)
+    await house.memory.Promote(shock)
+    text = (await house.memory.Brief(pb.BriefRequest())).text
+
+    assert f"- shock {report.z_report_memory_id} " in text
+    assert "- z_report" not in text

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 from starlette.responses import Response
+from treering.decay.v1 import decay_service_pb2 as decay_pb
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
-from tests.rig.house import Caller, opened_house
+from libs.data import migrations
+from tests.rig.ageing import QUIET, grow_older
+from tests.rig.house import Caller, House, opened_house
 from tests.rig.postgres import Cluster
 from tests.rig.writing import provider
 
@@ -93,3 +97,59 @@ async def test_a_model_that_is_away_or_babbles_changes_nothing(cluster: Cluster)
         away = await running.caller()
         await observe_all(away)
         await until(away, {text: ring for text, (_, ring) in SEEN.items()})
+
+
+async def test_the_callers_word_goes_before_the_curators(cluster: Cluster) -> None:
+    """Promoted at once or later, a memory stays where the caller put it."""
+    async with opened_house(cluster, **SOON) as running:
+        caller = await running.caller()
+        await observe_all(caller)
+        listed = await caller.memory.ListMemories(pb.ListMemoriesRequest())
+        for memory in listed.memories:
+            request = pb.PromoteRequest(
+                memory_id=memory.id, ring=memory_pb2.RING_PRACTICE, reason="Ours", demote_shock=True
+            )
+            await caller.memory.Promote(request)
+        await nothing_waits(running)
+        for memory in listed.memories:
+            said = pb.ReinforceRequest(memory_id=memory.id, outcome=memory_pb2.OUTCOME_SUCCESS)
+            await caller.memory.Reinforce(said)
+        await nothing_waits(running)
+
+        listed = await caller.memory.ListMemories(pb.ListMemoriesRequest())
+        assert {memory.ring for memory in listed.memories} == {memory_pb2.RING_PRACTICE}
+        assert {memory.ring_set_by for memory in listed.memories} == {memory_pb2.RING_SETTER_CALLER}
+
+
+async def test_what_nobody_promotes_nor_touches_is_gone_after_a_week(cluster: Cluster) -> None:
+    """From Search and every other read; what the curator placed stays, and nothing goes earlier."""
+    async with opened_house(cluster, **SOON, **QUIET) as running:
+        caller = await running.caller()
+        session_id = await observe_all(caller)
+        await until(caller, {text: ring for text, (_, ring) in SEEN.items()})
+        listed = await caller.memory.ListMemories(pb.ListMemoriesRequest())
+        [fresh] = [memory.id for memory in listed.memories if memory.ring == memory_pb2.RING_FRESH]
+        await grow_older(running.dsn, timedelta(days=6, hours=23))
+        early = (await caller.decay.Sweep(decay_pb.SweepRequest())).sweep
+        await grow_older(running.dsn, timedelta(hours=2))
+        await caller.decay.Sweep(decay_pb.SweepRequest())
+
+        got = await caller.memory.GetMemories(pb.GetMemoriesRequest(memory_ids=[fresh]))
+        found = await caller.memory.Search(pb.SearchRequest(query="142 passed in 8.31s"))
+        told = await caller.memory.Timeline(pb.TimelineRequest(memory_ids=[fresh]))
+        left = await caller.memory.ListMemories(pb.ListMemoriesRequest(session_id=session_id))
+        stats = await caller.memory.GetStats(pb.GetStatsRequest())
+
+    assert early.forgotten_count == 0
+    assert list(got.missing_ids) == [fresh]
+    assert fresh not in {hit.memory_id for hit in found.hits}
+    assert not told.entries
+    assert {memory.id for memory in left.memories} == {memory.id for memory in listed.memories} - {fresh}
+    assert stats.memory_count == len(SEEN) - 1
+
+
+async def nothing_waits(running: House) -> None:
+    """Wait until the curator has looked at everything."""
+    async with asyncio.timeout(SECONDS_MAX), migrations.owner(running.dsn) as connection:
+        while await connection.fetchval("SELECT count(*) FROM memory.uncurated"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)

@@ -77,7 +77,7 @@ async def test_it_is_what_reading_answers(house_site: House, life: Life) -> None
     assert of_kind(records, "session") == list(sessions)
     assert of_kind(records, "z_report") == list(reports)
     assert [one.id for one in of_kind(records, "memory")] == [one.id for one in listed]
-    assert len(listed) == MANY + 9
+    assert len(listed) == MANY + 10
     assert of_kind(records, "clipboard_entry") == await whole_clipboard(caller)
 
 

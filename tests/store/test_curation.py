@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,7 +14,10 @@ from libs.language.tokens import TokenCounter
 from services.memory.curation.curate import Curator
 from services.memory.curation.curation import Verdict
 from services.memory.memories.rings import Outcome, Ring, Type
-from tests.rig.memory import Memories, memories_in
+from services.memory.rings.changes import Changes
+from services.memory.rings.revisions import Rewrite
+from services.memory.rings.standing import ShockStays, Wish
+from tests.rig.memory import GRPC, WORKSPACE, Memories, memories_in
 from tests.rig.postgres import Cluster
 
 WORKERS = 8
@@ -70,31 +74,105 @@ async def test_eight_at_once_look_at_each_memory_once(room: Memories) -> None:
     assert await a_curator(room).curate() == 0
 
 
-@pytest.mark.parametrize("setter", [2, 3], ids=["caller", "repetition"])
-async def test_what_somebody_else_set_stays(room: Memories, setter: int) -> None:
-    """A ring that was set while the curator was thinking is not touched."""
+@pytest.mark.parametrize("ring", [Ring.FRESH, Ring.PROCEDURE, Ring.PRACTICE])
+async def test_what_the_caller_said_stays(room: Memories, ring: Ring) -> None:
+    """A ring that a caller set while the curator was thinking is not touched, nor looked at again."""
     profile = uuid4()
     memory_id = await disaster(room, profile)
     claimed = await room.curation.claim(10, room.clock())
-    await room.rows(
-        "UPDATE memory.memory SET ring = 2, ring_set_by = $2, ring_reason = 'other' WHERE id = $1",
-        memory_id,
-        setter,
+    await room.rings.promote(profile, Wish(memory_id, ring, "", False), room.clock())
+    late = {memory_id: Verdict(Ring.SHOCK, 0.9, "cue:loss")}
+
+    assert not await room.curation.keep(profile, claimed[profile], late, room.clock())
+    await room.rings.reinforce(profile, memory_id, Outcome.SUCCESS, "", room.clock())
+    assert await a_curator(room).curate() == 0
+    assert await standing(room, memory_id) == (ring, 2, "caller")
+    assert await waiting(room) == 0
+
+
+async def test_what_repetition_set_stays(room: Memories) -> None:
+    """Observed a third time while the curator was thinking, it is PRACTICE, whatever that thought."""
+    profile = uuid4()
+    memory_id = await disaster(room, profile)
+    claimed = await room.curation.claim(10, room.clock())
+    for _ in range(2):
+        await room.rings.reinforce(profile, memory_id, Outcome.NEUTRAL, "", room.clock())
+    late = {memory_id: Verdict(Ring.SHOCK, 0.9, "cue:loss")}
+
+    assert not await room.curation.keep(profile, claimed[profile], late, room.clock())
+    assert await standing(room, memory_id) == (3, 3, "repetition")
+    assert await waiting(room) == 0
+
+
+async def test_what_the_curator_left_fresh_is_settled_by_outcomes(room: Memories) -> None:
+    """Repetition makes PRACTICE of it, failure takes that back, and then the curator has no say."""
+    profile = uuid4()
+    session = await room.session(profile)
+    memory_id = (await room.observe(profile, session, "142 passed in 8.31s", type=Type.TOOL_RESULT)).memory.id
+    await a_curator(room).curate()
+    assert (await standing(room, memory_id))[:2] == (1, 1)
+
+    for _ in range(2):
+        await room.rings.reinforce(profile, memory_id, Outcome.NEUTRAL, "", room.clock())
+    assert await standing(room, memory_id) == (3, 3, "repetition")
+    for _ in range(5):
+        await room.rings.reinforce(profile, memory_id, Outcome.FAILURE, "", room.clock())
+    await a_curator(room).curate()
+    assert await standing(room, memory_id) == (1, 4, "outcome:failing")
+
+
+async def test_the_curators_shock_is_guarded(room: Memories) -> None:
+    """It stays one: without a note nothing takes it out, repetition and failure neither."""
+    profile = uuid4()
+    memory_id = await disaster(room, profile)
+    await a_curator(room).curate()
+    for outcome in (Outcome.NEUTRAL, Outcome.NEUTRAL, *[Outcome.FAILURE] * 5):
+        await room.rings.reinforce(profile, memory_id, outcome, "", room.clock())
+
+    with pytest.raises(ShockStays):
+        await room.rings.promote(profile, Wish(memory_id, Ring.PRACTICE, "", True), room.clock())
+    assert (await standing(room, memory_id))[:2] == (5, 1)
+
+
+async def test_new_words_are_looked_at_anew(room: Memories) -> None:
+    """A verdict on what it said before its revision counts no more."""
+    profile = uuid4()
+    memory_id = await disaster(room, profile)
+    claimed = await room.curation.claim(10, room.clock())
+    rewrite = Rewrite("142 passed in 8.31s", 0, 0)
+    await Changes(room.store, room.rings, room.observer).revise(profile, memory_id, rewrite, room.clock())
+    late = {memory_id: Verdict(Ring.SHOCK, 0.9, "cue:loss")}
+
+    assert not await room.curation.keep(profile, claimed[profile], late, room.clock())
+    assert await a_curator(room).curate() == 1
+    assert (await standing(room, memory_id))[:2] == (Ring.FRESH, 1)
+
+
+async def test_what_was_superseded_keeps_its_ring(room: Memories) -> None:
+    """Only the newer one is looked at."""
+    profile = uuid4()
+    memory_id = await disaster(room, profile)
+    claimed = await room.curation.claim(10, room.clock())
+    _, newer = await Changes(room.store, room.rings, room.observer).supersede(
+        WORKSPACE, profile, memory_id, f"{DISASTER} And the backup, too.", GRPC, 10, room.clock()
     )
     late = {memory_id: Verdict(Ring.SHOCK, 0.9, "cue:loss")}
 
     assert not await room.curation.keep(profile, claimed[profile], late, room.clock())
-    assert await standing(room, memory_id) == (2, setter, "other")
-    assert await waiting(room) == 0
+    assert await a_curator(room).curate() == 1
+    assert (await standing(room, memory_id))[:2] == (1, None)
+    assert (await standing(room, newer.id))[0] == Ring.SHOCK
 
 
-async def test_a_caller_may_leave_it_fresh(room: Memories) -> None:
-    """FRESH by a caller's word is not the curator's any more."""
-    memory_id = await disaster(room, uuid4())
-    await room.rows("UPDATE memory.memory SET ring_set_by = 2 WHERE id = $1", memory_id)
+async def test_a_look_is_no_touch(room: Memories) -> None:
+    """What the curator leaves FRESH ages from when it was observed."""
+    memory_id = await disaster(room, uuid4(), "142 passed in 8.31s")
+    await room.grow_older(timedelta(days=6))
+    times = "SELECT used_at, staged_at FROM memory.memory WHERE id = $1"
+    before = await room.rows(times, memory_id)
 
-    assert await a_curator(room).curate() == 0
-    assert await standing(room, memory_id) == (1, 2, None)
+    assert await a_curator(room).curate() == 1
+    assert await room.rows(times, memory_id) == before
 
 
 async def test_a_verdict_of_an_earlier_turn_counts_no_more(room: Memories) -> None:
@@ -139,7 +217,7 @@ async def test_what_is_no_longer_earned_is_not_promoted(room: Memories) -> None:
     ]
     memory_id = kept[0].memory.id
     claimed = await room.curation.claim(10, room.clock())
-    await room.observe(profile, session, "Larger batches are faster.", outcome=Outcome.FAILURE)
+    await room.rings.reinforce(profile, memory_id, Outcome.FAILURE, "", room.clock())
     earned = {memory_id: Verdict(Ring.LONG_TERM, 0.75, "earned")}
 
     assert not await room.curation.keep(profile, claimed[profile], earned, room.clock())
@@ -158,10 +236,14 @@ async def test_words_do_without_an_embedder(room: Memories) -> None:
 
 
 async def test_a_deleted_memory_leaves_the_queue(room: Memories) -> None:
-    """Nothing is made of it, and nobody looks for it again."""
+    """Nothing is made of it, and nobody looks for it again until it is brought back."""
     profile = uuid4()
     memory_id = await disaster(room, profile)
-    await room.rows("DELETE FROM memory.memory WHERE id = $1", memory_id)
+    await room.rings.delete(profile, memory_id, room.clock() + timedelta(hours=1))
 
     assert await a_curator(room).curate() == 0
     assert await waiting(room) == 0
+
+    await room.rings.restore(profile, memory_id, 10, room.clock())
+    assert await a_curator(room).curate() == 1
+    assert (await standing(room, memory_id))[0] == Ring.SHOCK

@@ -169,7 +169,7 @@ async def test_a_key_makes_a_repeated_call_answer_alike(room: Memories) -> None:
     kept = await asyncio.gather(
         *(room.observe(profile, session, "once", idempotency_key="k") for _ in range(32))
     )
-    await room.sessions.end(profile, session, told, room.clock())
+    await room.sessions.end(profile, session, told, room.memories_max, room.clock())
     late = await room.observe(profile, session, "once", idempotency_key="k")
 
     assert {(one.memory.id, one.reinforced, one.memory.reinforcement_count) for one in (*kept, late)} == {
@@ -250,7 +250,7 @@ async def test_only_an_open_session_of_ones_own_takes_observations(room: Memorie
     for who, where in ((profile, uuid4()), (other, session)):
         with pytest.raises(SessionNotFound):
             await room.observe(who, where, "x")
-    await room.sessions.end(profile, session, told, room.clock())
+    await room.sessions.end(profile, session, told, room.memories_max, room.clock())
     with pytest.raises(SessionClosed):
         await room.observe(profile, session, "x", idempotency_key="k")
 
@@ -264,7 +264,7 @@ async def test_a_session_is_found_by_its_name_while_open(room: Memories) -> None
     ids = await asyncio.gather(*(room.session(profile, "chat", "claude") for _ in range(16)))
     assert len(set(ids)) == 1
 
-    await room.sessions.end(profile, ids[0], told, room.clock())
+    await room.sessions.end(profile, ids[0], told, room.memories_max, room.clock())
     second = await room.session(profile, "chat")
 
     assert second != ids[0]
@@ -291,7 +291,9 @@ async def test_a_session_ends_once(room: Memories) -> None:
         await room.sessions.report(profile, session)
     ends = await asyncio.gather(
         *(
-            room.sessions.end(profile, session, telling, room.clock() + timedelta(seconds=number))
+            room.sessions.end(
+                profile, session, telling, room.memories_max, room.clock() + timedelta(seconds=number)
+            )
             for number in range(16)
         )
     )
@@ -307,7 +309,9 @@ async def test_a_session_ends_once(room: Memories) -> None:
 async def test_an_empty_session_has_a_report(room: Memories) -> None:
     """It says that there was nothing."""
     profile = uuid4()
-    report, session = await room.sessions.end(profile, await room.session(profile), told, room.clock())
+    report, session = await room.sessions.end(
+        profile, await room.session(profile), told, room.memories_max, room.clock()
+    )
 
     assert report.told.summary == EMPTY
     assert report.success_rate is None
@@ -324,7 +328,7 @@ async def test_foreign_sessions_do_not_exist(room: Memories) -> None:
         with pytest.raises(SessionNotFound):
             await room.sessions.get(stranger, session_id)
         with pytest.raises(SessionNotFound):
-            await room.sessions.end(stranger, session_id, told, room.clock())
+            await room.sessions.end(stranger, session_id, told, room.memories_max, room.clock())
         with pytest.raises(SessionNotFound):
             await room.sessions.report(stranger, session_id)
 
@@ -516,7 +520,7 @@ async def test_no_word_of_anybody_stands_in_the_database(room: Memories) -> None
         idempotency_key=f"{CANARY} key",
         type=Type.TOOL_CALL,
     )
-    await room.sessions.end(profile, session, told, room.clock())
+    await room.sessions.end(profile, session, told, room.memories_max, room.clock())
 
     tables = await room.rows(
         "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'memory'"

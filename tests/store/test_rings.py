@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -16,7 +16,8 @@ from services.memory.memories.rings import Outcome, Ring
 from services.memory.rings.changes import Changes
 from services.memory.rings.revisions import Rewrite
 from services.memory.rings.standing import Wish
-from services.memory.sessions.reports import summarise
+from services.memory.sessions.reports import Noted, Totals, summarise
+from services.memory.sessions.store import Composed
 from tests.rig.memory import Memories, memories_in
 from tests.rig.postgres import Cluster
 
@@ -166,8 +167,10 @@ async def test_reinforcing_is_no_observation(room: Memories) -> None:
     await room.observe(profile, session, "Rain.")
     for _ in range(3):
         await room.rings.reinforce(profile, kept.memory.id, Outcome.SUCCESS, "", room.clock())
-    report, _ = await room.sessions.end(
-        profile, session, lambda noted, totals: (summarise(noted, totals), 1), room.clock()
-    )
+
+    async def told(_: UUID, noted: Sequence[Noted], totals: Totals) -> Composed:
+        return Composed(summarise(noted, totals), 1)
+
+    report, _ = await room.sessions.end(profile, session, told, room.memories_max, room.clock())
 
     assert (report.totals.observations, report.totals.successes) == (2, 4)

@@ -13,7 +13,7 @@ from services.memory.brief.briefing import Brief, Entry, assemble
 from services.memory.brief.store import BriefStore
 from services.memory.memories.rings import Outcome, Ring
 from services.memory.search.find import Finder
-from services.memory.search.layers import Hit
+from services.memory.search.layers import Found, Hit
 from services.memory.search.query import QUERY_CHARS_MAX, Filters, Query
 from services.memory.sessions.reports import ZReport
 
@@ -42,28 +42,33 @@ class Briefer:
         else:
             hits = await self._store.reinforced(profile, OF_A_RING_MAX)
             report = await self._store.last_report(profile, None)
-        told = report.memory_id if report else None
-        entries = [
-            _entry(hit) for ring in ORDER for hit in hits if hit.ring is ring and hit.memory_id != told
-        ]
-        if report is not None:
-            entries.append(_report_entry(report))
-        return assemble(entries, budget, self._counter.count, self._counter.cut), degraded
+        return assemble(_entries(hits, report), budget, self._counter.count, self._counter.cut), degraded
 
     async def _about(self, profile: UUID, topic: str) -> tuple[list[Hit], Sequence[UUID], bool]:
         """What is about a topic in each ring, and the sessions of all that is."""
-        found = await asyncio.gather(
-            *(
-                self._finder.find(
-                    profile,
-                    Query(topic, OF_A_RING_MAX, Filters(rings=rings), min_score=RELEVANT_MIN),
-                    at=NO_TIME,
-                )
-                for rings in (*((ring,) for ring in ORDER), ())
-            )
-        )
-        hits = [hit for one in found[:-1] for hit in one.hits]
-        return hits, [hit.session_id for hit in found[-1].hits], any(one.degraded for one in found)
+        searches = [(ring,) for ring in ORDER]
+        found = await asyncio.gather(*(self._found(profile, topic, rings) for rings in (*searches, ())))
+        hits = [hit for one in found[:-1] for hit in one.hits if _relevant(hit)]
+        sessions = [hit.session_id for hit in found[-1].hits if _relevant(hit)]
+        return hits, sessions, any(one.degraded for one in found)
+
+    async def _found(self, profile: UUID, topic: str, rings: tuple[Ring, ...]) -> Found:
+        query = Query(topic, OF_A_RING_MAX, Filters(rings=rings))
+        return await self._finder.find(profile, query, at=NO_TIME)
+
+
+def _relevant(hit: Hit) -> bool:
+    """A shock that a search puts first is about the topic, whatever its score."""
+    return hit.ahead or hit.score >= RELEVANT_MIN
+
+
+def _entries(hits: Sequence[Hit], report: ZReport | None) -> list[Entry]:
+    """Ring by ring, then the report; and nothing twice, where the report is one of the memories."""
+    told = report.memory_id if report else None
+    is_shock = any(hit.ring is Ring.SHOCK and hit.memory_id == told for hit in hits)
+    shown = [hit for hit in hits if is_shock or hit.memory_id != told]
+    entries = [_entry(hit) for ring in ORDER for hit in shown if hit.ring is ring]
+    return entries if report is None or is_shock else [*entries, _report_entry(report)]
 
 
 def _entry(hit: Hit) -> Entry:

@@ -8,7 +8,8 @@ SELECT id, version, type, outcome, successes, failures, asks,
        content_sealed,
        CASE WHEN content_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN content_sealed IS NULL AND summary_sealed IS NULL THEN essence_sealed END AS essence_sealed
-FROM memory.memory WHERE profile_id = $1 AND id = ANY ($2::uuid[]) AND ring = 1;
+FROM memory.memory WHERE profile_id = $1 AND id = ANY ($2::uuid[]) AND ring = 1
+    AND superseded_by IS NULL;
 
 -- name: curate
 SELECT memory.curate($1, $2, $3);

@@ -19,7 +19,7 @@ from libs.quota import allowed
 from libs.rpc.caller import caller
 from libs.rpc.lists import Lists
 from services.memory.brief.brief import Briefer
-from services.memory.brief.briefing import TOKEN_BUDGET
+from services.memory.brief.wire import of_brief, to_budget
 from services.memory.memories import wire
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
@@ -95,7 +95,7 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def EndSession(self, request: pb.EndSessionRequest, context: Context) -> pb.EndSessionResponse:
         """End a session and tell what it came to."""
         session_id = to_id("session_id", request.session_id)
-        report, session = await self._reporter.end(caller().profile, session_id)
+        report, session = await self._reporter.end(caller().profile, session_id, self._allowed())
         return pb.EndSessionResponse(z_report=of_report(report), session=of_session(session))
 
     async def GetSession(self, request: pb.GetSessionRequest, context: Context) -> pb.GetSessionResponse:
@@ -138,12 +138,9 @@ class MemoryServicer(rpc.MemoryServiceServicer):
     async def Brief(self, request: pb.BriefRequest, context: Context) -> pb.BriefResponse:
         """Tell what is worth reading before work begins."""
         profile = caller().profile
-        budget = request.token_budget if request.HasField("token_budget") else TOKEN_BUDGET
-        brief, degraded = await self._briefer.brief(profile, request.topic, budget)
+        brief, degraded = await self._briefer.brief(profile, request.topic, to_budget(request))
         self._touches.note(profile, brief.entries)
-        return pb.BriefResponse(
-            text=brief.text, tokens=brief.tokens, entry_count=len(brief.entries), degraded=degraded
-        )
+        return of_brief(brief, degraded)
 
     async def Timeline(self, request: pb.TimelineRequest, context: Context) -> pb.TimelineResponse:
         """Show memories in time."""

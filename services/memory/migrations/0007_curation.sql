@@ -7,7 +7,8 @@ CREATE TABLE memory.uncurated (
     memory_id uuid NOT NULL,
     turn integer NOT NULL DEFAULT 0 CHECK (turn >= 0),
     next_at timestamptz NOT NULL,
-    PRIMARY KEY (profile_id, memory_id)
+    PRIMARY KEY (profile_id, memory_id),
+    FOREIGN KEY (profile_id, memory_id) REFERENCES memory.memory ON DELETE CASCADE
 ) WITH (fillfactor = 70);
 CREATE INDEX uncurated_next ON memory.uncurated (next_at);
 ALTER TABLE memory.uncurated ENABLE ROW LEVEL SECURITY;
@@ -17,6 +18,10 @@ CREATE POLICY own_profile ON memory.uncurated
     WITH CHECK (profile_id = NULLIF(current_setting('app.profile_id', true), '')::uuid);
 -- The chore passes over all profiles, in a function of the owner.
 CREATE POLICY chores ON memory.uncurated TO CURRENT_USER USING (true) WITH CHECK (true);
+
+-- What was kept before is looked at like what comes.
+INSERT INTO memory.uncurated (profile_id, memory_id, next_at)
+SELECT m.profile_id, m.id, m.updated_at FROM memory.memory m WHERE m.ring = 1 AND m.ring_set_by IS NULL;
 
 -- Whatever brings a fresh memory in has it looked at.
 CREATE FUNCTION memory.await_curation() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -30,7 +35,7 @@ $$;
 CREATE TRIGGER await_curation AFTER INSERT ON memory.memory
     REFERENCING NEW TABLE AS kept FOR EACH STATEMENT EXECUTE FUNCTION memory.await_curation();
 
--- An outcome that was recorded may be what was missing.
+-- An outcome that was recorded may be what was missing; and other words may say something else.
 CREATE FUNCTION memory.await_curation_again() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO memory.uncurated AS u (profile_id, memory_id, next_at)
@@ -39,9 +44,9 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER await_curation_again AFTER UPDATE OF successes, failures ON memory.memory FOR EACH ROW
+CREATE TRIGGER await_curation_again AFTER UPDATE OF successes, failures, revision ON memory.memory FOR EACH ROW
     WHEN (NEW.ring = 1 AND NEW.ring_set_by IS DISTINCT FROM 2
-        AND (NEW.successes > OLD.successes OR NEW.failures > OLD.failures))
+        AND (NEW.successes, NEW.failures, NEW.revision) IS DISTINCT FROM (OLD.successes, OLD.failures, OLD.revision))
     EXECUTE FUNCTION memory.await_curation_again();
 
 -- Take some memories of any profile to look at. Each comes again later if no verdict arrives, later each time.
@@ -61,8 +66,8 @@ $$;
 -- What the curator says of a memory, and the turn in which it looked at it.
 CREATE TYPE memory.verdict AS (id uuid, turn integer, ring smallint, confidence real, reason text);
 
--- Keep verdicts: each for a memory that is still FRESH because nobody or the curator left it there. Answers the
--- ids of those that were kept. A verdict that came too late is dropped; another look is under way.
+-- Keep verdicts: each for a memory that holds and is still FRESH because nobody or the curator left it there. Answers
+-- the ids of those that were kept. A verdict that came too late is dropped; another look is under way.
 --
 -- The memory is locked before its place in the queue, as in whatever records an outcome.
 CREATE FUNCTION memory.curate(p_profile uuid, p_verdicts memory.verdict[], p_now timestamptz)
@@ -89,7 +94,7 @@ BEGIN
             FROM unnest(p_verdicts) v WHERE v.id = m.id
         )
     WHERE m.profile_id = p_profile AND m.id = ANY (v_mine)
-        AND m.ring = 1 AND coalesce(m.ring_set_by, 1) = 1
+        AND m.ring = 1 AND coalesce(m.ring_set_by, 1) = 1 AND m.superseded_by IS NULL
         AND ((SELECT v.ring FROM unnest(p_verdicts) v WHERE v.id = m.id) <> 4
             -- As the constraint has it: what a verdict took for earned may not be so any more.
             OR 10 * (m.successes + 1) >= 7 * (m.successes + m.failures + 2))
@@ -109,17 +114,39 @@ UPDATE memory.session SET reported = true WHERE state = 2;
 CREATE INDEX session_unreported ON memory.session (started_at) WHERE NOT reported;
 
 ALTER TABLE memory.z_report
-    -- The memory that it was promoted to.
-    ADD COLUMN memory_id uuid,
-    ADD CONSTRAINT promoted_to FOREIGN KEY (profile_id, memory_id) REFERENCES memory.memory
-        ON DELETE SET NULL (memory_id);
+    -- The memory that it was promoted to. It may be deleted and come back, so nothing holds it there.
+    ADD COLUMN memory_id uuid;
 CREATE INDEX z_report_promoted ON memory.z_report (profile_id, memory_id) WHERE memory_id IS NOT NULL;
+CREATE POLICY chores ON memory.z_report TO CURRENT_USER USING (true) WITH CHECK (true);
 
--- Keep the report of an ended session, unless it has one; and with it the memory that it is promoted to, if any.
--- Answers whether it was kept.
+-- Once a memory is gone for good, its report does not name it any more.
+CREATE FUNCTION memory.forget_promotion() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM memory.memory m WHERE m.profile_id = OLD.profile_id AND m.id = OLD.id)
+        AND NOT EXISTS (SELECT FROM memory.deleted d WHERE d.profile_id = OLD.profile_id AND d.id = OLD.id)
+    THEN
+        UPDATE memory.z_report r SET memory_id = NULL WHERE r.profile_id = OLD.profile_id AND r.memory_id = OLD.id;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER forget_promotion AFTER DELETE ON memory.memory
+    FOR EACH ROW EXECUTE FUNCTION memory.forget_promotion();
+CREATE TRIGGER forget_promotion AFTER DELETE ON memory.deleted
+    FOR EACH ROW EXECUTE FUNCTION memory.forget_promotion();
+
+-- Reports as they are read: what is not there they do not lead to.
+CREATE VIEW memory.reported WITH (security_invoker = true) AS
+SELECT r.profile_id, r.session_id, r.created_at, r.body_sealed,
+       (SELECT m.id FROM memory.memory m WHERE m.profile_id = r.profile_id AND m.id = r.memory_id) AS memory_id
+FROM memory.z_report r;
+
+-- Keep the report of an ended session, unless it has one; and with it the memory that it is promoted to, if there is
+-- one and the profile may hold one more. Answers whether it was kept.
 CREATE FUNCTION memory.keep_report(
     p_profile uuid, p_session uuid, p_body_sealed bytea, p_successes integer, p_failures integer,
-    p_item memory.item, p_model text, p_preferred_model text, p_now timestamptz
+    p_item memory.item, p_model text, p_preferred_model text, p_memories_max bigint, p_now timestamptz
 ) RETURNS boolean LANGUAGE plpgsql
 SET enable_seqscan = off AS $$
 DECLARE
@@ -135,7 +162,7 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE memory.session s SET reported = true WHERE s.profile_id = p_profile AND s.id = p_session;
-    IF p_item.id IS NULL THEN
+    IF p_item.id IS NULL OR NOT memory.takes_another(p_profile, p_memories_max) THEN
         RETURN true;
     END IF;
     -- LONG_TERM by the session's own outcomes, as the constraint asks. An observation of just these words stays.
@@ -143,20 +170,21 @@ BEGIN
         profile_id, id, session_id, position, ring, ring_set_by, ring_reason, type, outcome, source,
         occurred_at, created_at, updated_at, touched_at, content_mac, length, asks,
         content_tokens, summary_tokens, essence_tokens, successes, failures, secrets_removed,
-        embedding_model, embedding, content_sealed, summary_sealed, essence_sealed
+        embedding_model, embedding, content_sealed, summary_sealed, essence_sealed, workspace_id
     ) VALUES (
         p_profile, p_item.id, p_session, v_position, 4, 4, 'z_report', p_item.type, p_item.outcome, 0,
         p_now, p_now, p_now, p_now, p_item.content_mac, p_item.length, p_item.asks,
         p_item.content_tokens, p_item.summary_tokens, p_item.essence_tokens, p_successes, p_failures,
         p_item.secrets_removed, CASE WHEN p_item.embedding IS NOT NULL THEN p_model END, p_item.embedding,
-        p_item.content_sealed, p_item.summary_sealed, p_item.essence_sealed
+        p_item.content_sealed, p_item.summary_sealed, p_item.essence_sealed,
+        -- It ages as what it tells of does, also where the chore writes it, which has no caller.
+        coalesce((
+            SELECT m.workspace_id FROM memory.memory m
+            WHERE m.profile_id = p_profile AND m.session_id = p_session ORDER BY m.position DESC LIMIT 1
+        ), '00000000-0000-0000-0000-000000000000')
     ) ON CONFLICT DO NOTHING;
     IF FOUND THEN
-        INSERT INTO memory.posting (profile_id, term, memory_id, tf, length)
-        SELECT p_profile, t.term, p_item.id, t.tf, p_item.length FROM unnest(p_item.terms, p_item.tfs) t (term, tf);
-        IF p_item.embedding IS NULL OR p_model IS DISTINCT FROM p_preferred_model THEN
-            INSERT INTO memory.pending (profile_id, memory_id, next_at) VALUES (p_profile, p_item.id, p_now);
-        END IF;
+        PERFORM memory.lay_terms(p_profile, p_item.id, p_item, p_model, p_preferred_model, p_now);
         UPDATE memory.z_report r SET memory_id = p_item.id
         WHERE r.profile_id = p_profile AND r.session_id = p_session;
         UPDATE memory.session s SET last_position = v_position, observation_count = s.observation_count + 1

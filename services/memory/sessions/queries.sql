@@ -36,12 +36,13 @@ SELECT coalesce(sum(1 + reinforcement_count - helped_count), 0)::bigint AS obser
 FROM memory.memory WHERE profile_id = $1 AND session_id = $2;
 
 -- name: session_notes
--- The latest of a session, as far as its report reads them.
-SELECT id, version, type, outcome, 1 + reinforcement_count - helped_count AS observed, successes, failures, essence_sealed,
+-- The latest of a session that still hold, as far as its report reads them.
+SELECT id, version, type, outcome, 1 + reinforcement_count - helped_count AS observed, successes, failures,
+       essence_sealed,
        CASE WHEN essence_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN essence_sealed IS NULL AND summary_sealed IS NULL THEN content_sealed END AS content_sealed,
        CASE WHEN type <= 2 THEN metadata_sealed END AS metadata_sealed
-FROM memory.memory WHERE profile_id = $1 AND session_id = $2
+FROM memory.memory WHERE profile_id = $1 AND session_id = $2 AND superseded_by IS NULL
 ORDER BY position DESC LIMIT $3;
 
 -- name: end_session
@@ -51,16 +52,16 @@ WHERE profile_id = $1 AND id = $2 AND ($4::timestamptz IS NULL OR active_at <= $
 RETURNING *;
 
 -- name: keep_report
-SELECT memory.keep_report($1, $2, $3, $4, $5, $6, $7, $8, $9);
+SELECT memory.keep_report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: claim_idle
 SELECT * FROM memory.claim_idle($1, $2, $3, $4);
 
 -- name: report
-SELECT * FROM memory.z_report WHERE profile_id = $1 AND session_id = $2;
+SELECT * FROM memory.reported WHERE profile_id = $1 AND session_id = $2;
 
 -- name: reports
-SELECT * FROM memory.z_report
+SELECT * FROM memory.reported
 WHERE profile_id = $1
     AND (created_at, session_id) < (
         coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))

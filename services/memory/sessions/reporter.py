@@ -36,23 +36,28 @@ class Reporter:
         counter: TokenCounter,
         language: Language | None,
         clock: Clock,
+        memories_max: int,
     ) -> None:
+        """``memories_max`` of a profile whose session ends without a caller."""
         self._sessions = sessions
         self._observer = observer
         self._counter = counter
         self._language = language
         self._clock = clock
+        self._memories_max = memories_max
 
-    async def end(self, profile: UUID, session_id: UUID) -> tuple[ZReport, Session]:
-        """End a session. Raises ``SessionNotFound``."""
-        return await self._sessions.end(profile, session_id, self.compose, self._clock())
+    async def end(self, profile: UUID, session_id: UUID, memories_max: int) -> tuple[ZReport, Session]:
+        """End a session of a profile that may hold so many memories. Raises ``SessionNotFound``."""
+        return await self._sessions.end(profile, session_id, self.compose, memories_max, self._clock())
 
     async def end_idle(self, idle: timedelta) -> int:
         """End some sessions that nobody used for so long. Any number of replicas may do this at once."""
         now = self._clock()
         claimed = await self._sessions.claim_idle(IDLE_BATCH, now - idle, now)
         for profile, session_id in claimed:
-            await self._sessions.end_idle(profile, session_id, self.compose, now - idle, self._clock())
+            await self._sessions.end_idle(
+                profile, session_id, self.compose, self._memories_max, now - idle, self._clock()
+            )
         if claimed:
             log.info("sessions.closed", claimed=len(claimed))
         return len(claimed)

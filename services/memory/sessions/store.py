@@ -68,25 +68,32 @@ class SessionStore:
         return rows.session_of(keys, row)
 
     async def end(
-        self, profile: UUID, session_id: UUID, compose: Compose, now: datetime
+        self, profile: UUID, session_id: UUID, compose: Compose, memories_max: int, now: datetime
     ) -> tuple[ZReport, Session]:
         """End a session with a report, or answer the report that it has. Raises ``SessionNotFound``.
 
         However many do so at once, and whoever is killed at it: one report is kept, and all answer that.
+        A profile that holds ``memories_max`` memories gets the report, and no memory of it.
         """
         ended = await self._close(profile, session_id, now, None)
         if ended is None:
             raise SessionNotFound
-        await self._report(profile, ended, compose)
+        await self._report(profile, ended, compose, memories_max)
         return await self.report(profile, session_id), await self.get(profile, session_id)
 
     async def end_idle(
-        self, profile: UUID, session_id: UUID, compose: Compose, idle_before: datetime, now: datetime
+        self,
+        profile: UUID,
+        session_id: UUID,
+        compose: Compose,
+        memories_max: int,
+        idle_before: datetime,
+        now: datetime,
     ) -> None:
         """The same for a session that was last used before a time; one that was used since stays open."""
         ended = await self._close(profile, session_id, now, idle_before)
         if ended is not None:
-            await self._report(profile, ended, compose)
+            await self._report(profile, ended, compose, memories_max)
 
     async def claim_idle(self, limit: int, idle_before: datetime, now: datetime) -> list[tuple[UUID, UUID]]:
         """Some sessions, by profile and id, that nobody uses any more or whose report was never written."""
@@ -103,7 +110,7 @@ class SessionStore:
                 return row
             return await connection.fetchrow(self._queries.end_session, profile, session_id, now, idle_before)
 
-    async def _report(self, profile: UUID, ended: Row, compose: Compose) -> None:
+    async def _report(self, profile: UUID, ended: Row, compose: Compose, memories_max: int) -> None:
         """Write an ended session's report, unless it has one."""
         if ended["reported"]:
             return
@@ -128,6 +135,7 @@ class SessionStore:
             item,
             batch.model if batch else None,
             batch.preferred_model if batch else None,
+            memories_max,
             report.created_at,
         )
 
