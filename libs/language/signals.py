@@ -51,6 +51,11 @@ def telling(sentence_words: frozenset[str]) -> frozenset[str]:
     return sentence_words - ENGLISH - ELSEWHERE
 
 
+def negations(sentence_words: frozenset[str]) -> frozenset[str]:
+    """Those of its words that turn what it says into its opposite, or except something from it."""
+    return sentence_words & _NEGATIONS
+
+
 def signal(sentence: str, sentence_words: frozenset[str]) -> float:
     """How likely a sentence states a fact that matters, 0 to 1. A question states none."""
     negated = not sentence_words.isdisjoint(_NEGATIONS) or any(sign in sentence for sign in _NEGATION_SIGNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,9 +31,11 @@ from services.memory.brief.store import BriefStore
 from services.memory.curation.curate import Curator
 from services.memory.curation.store import CurationStore
 from services.memory.lifecycle.compressor import Compressor
+from services.memory.lifecycle.forms import Shorter
 from services.memory.lifecycle.restage import Restager
 from services.memory.lifecycle.servicer import LifecycleServicer
 from services.memory.lifecycle.store import LifecycleStore
+from services.memory.lifecycle.writer import Writer
 from services.memory.memories.embed_pending import embed_pending
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
@@ -137,7 +140,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
                 _loops(settings, site, store, rings, pending, embedder, touches, curator, reporter),
             ),
             _profile_data(database, keyring, Export(store, sessions)),
-            _lifecycle(settings, database, keyring, Compressor(embedder, counter)),
+            _lifecycle(settings, database, keyring, _shorter(embedder, language, counter)),
         )
     )
 
@@ -162,9 +165,18 @@ def _profile_data(database: Database, keyring: Keyring, export: Export) -> Servi
     )
 
 
-def _lifecycle(settings: Settings, database: Database, keyring: Keyring, compressor: Compressor) -> Service:
+def _shorter(
+    embedder: RoutedEmbedder, language: Language | None, counter: TokenCounter
+) -> Callable[[], Shorter]:
+    compressor = Compressor(embedder, counter)
+    return Writer(language, compressor.shorter, counter).begin if language else compressor.begin
+
+
+def _lifecycle(
+    settings: Settings, database: Database, keyring: Keyring, begin: Callable[[], Shorter]
+) -> Service:
     store = LifecycleStore(database, keyring)
-    servicer = LifecycleServicer(store, Restager(store, compressor.shorter))
+    servicer = LifecycleServicer(store, Restager(store, begin))
     return Service(
         LIFECYCLE,
         partial(lifecycle_rpc.add_LifecycleServiceServicer_to_server, servicer),

@@ -95,7 +95,7 @@ class Memories:
         self.curation = CurationStore(self.database, keyring)
         self.observer = Observer(self.store, self.routed, self.counter)
         self.lifecycle = LifecycleStore(self.database, keyring)
-        self.restager = Restager(self.lifecycle, Compressor(self.routed, self.counter).shorter)
+        self.restager = Restager(self.lifecycle, Compressor(self.routed, self.counter).begin)
 
     async def session(self, profile: UUID, name: str = "", agent: str = "") -> UUID:
         """An open session."""

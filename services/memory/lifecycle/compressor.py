@@ -10,6 +10,7 @@ from libs.errors import Unavailable
 from libs.language.compression import compress, sentences
 from libs.language.embeddings import RoutedEmbedder, Vector
 from libs.language.tokens import TokenCounter
+from services.memory.lifecycle.forms import Shorter
 
 
 class Compressor:
@@ -20,6 +21,10 @@ class Compressor:
         self._counter = counter
         # Beside the loop, so that calls do not wait for long texts.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compress")
+
+    def begin(self) -> Shorter:
+        """A shorter for one call."""
+        return self.shorter
 
     async def shorter(self, text: str, limits: Sequence[int]) -> list[tuple[str, int]]:
         """The text within each of some numbers of tokens, none longer than the one before.
