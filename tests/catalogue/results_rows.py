@@ -1,4 +1,4 @@
-"""Bad input for runs and results: the same in every field of a kind, and what only one field can say.
+"""Bad input for runs, results and the journal: in every field of a kind alike, and what only one can say.
 
 Which fields there are is read from the protos, so that a new one is tried, or is missed by a test here.
 """
@@ -6,6 +6,7 @@ Which fields there are is read from the protos, so that a new one is tried, or i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -14,12 +15,14 @@ from treering.options.v1 import options_pb2
 from services.gateway import rules
 from services.gateway.catalog import Method
 from services.gateway.options import said
-from tests.catalogue.doors import BAD_PARAMS, GRPC, METHODS, REST, Request
+from tests.catalogue.doors import BAD_PARAMS, GRPC, MCP, METHODS, REST, Request
 from tests.catalogue.rows import NOBODY, Row, doors_of
 
 RUN: Final = "<run>"
 """Stands for the id of the run that there is."""
-SERVICES: Final = ("treering.results.v1.ResultsService", "treering.results.v1.RunService")
+EPISODE: Final = "<episode>"
+"""Stands for the id of a run that has ended, which is in the journal."""
+SERVICES: Final = tuple(f"treering.results.v1.{name}Service" for name in ("Results", "Run", "Journal"))
 STREAMED: Final = "PutResultStream"
 """Takes a stream, which only gRPC can send: its rows are in the test of streams."""
 OF_RESULTS: Final[Mapping[str, Method]] = {
@@ -39,6 +42,8 @@ GOOD: Final[Mapping[str, Request]] = {
     "CancelRun": {"run_id": RUN},
     "GetRunStatus": {"run_id": RUN},
     "ListRuns": {},
+    "SearchRuns": {"query": "kept"},
+    "GetRun": {"run_id": EPISODE},
 }
 """For each method, a request that is fine but for what a row changes."""
 WHOLE_NUMBERS: Final = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_UINT32)
@@ -61,9 +66,9 @@ def unread(number: int, what: str, rpc: str, field: str, value: Any, named: str 
     return Row(number, f"{field} {what}", rpc, request, (named or field,), doors, mcp=BAD_PARAMS)
 
 
-def told(number: int, what: str, rpc: str, field: str, value: Any) -> Row:
+def told(number: int, what: str, rpc: str, field: str, value: Any, named: str = "") -> Row:
     """The same with what only a message can say."""
-    return Row(number, f"{field} {what}", rpc, {**GOOD[rpc], field: value}, (field,), (GRPC,))
+    return Row(number, f"{field} {what}", rpc, {**GOOD[rpc], field: value}, (named or field,), (GRPC,))
 
 
 def _name(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
@@ -111,8 +116,7 @@ def _not_in_path(row: Row, field: str) -> Row:
     """An empty field in a path makes it another path, and no client sends one that is too long."""
     if 0 < len(row.request[field]) <= PATH_CHARS_MAX or field not in _in_path(row.rpc):
         return row
-    doors = tuple(door for door in row.doors if door != REST)
-    return Row(row.number, row.what, row.rpc, row.request, row.fields, doors)
+    return replace(row, doors=tuple(door for door in row.doors if door != REST))
 
 
 def _id(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
@@ -131,14 +135,16 @@ def _id(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
 def _text(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
     limit = rules.of(field).string.max_len
     doors = doors_of(rpc)
-    large = {**GOOD[rpc], field.name: "x" * (limit + 1)}
-    yield Row(14, f"{field.name} one too long", rpc, large, (field.name,), doors)
+    if limit:
+        yield wrong(14, "one too long", rpc, field.name, "x" * (limit + 1))
     if rules.of(field).string.min_len:
         yield wrong(13, "empty", rpc, field.name, "")
     yield wrong(13, "blank", rpc, field.name, " \n\u00a0")
     request = {**GOOD[rpc], field.name: "a\0b"}
     yield Row(1, f"{field.name} NUL", rpc, request, (field.name,), doors, mcp=BAD_PARAMS)
-    yield unread(57, "of another type", rpc, field.name, ["x"])
+    row = unread(57, "of another type", rpc, field.name, ["x"])
+    # In a query one value is written as a list of one is.
+    yield row if rpc in IN_BODIES else replace(row, doors=(MCP,))
 
 
 def _number(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
@@ -166,12 +172,17 @@ def _number(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
 
 
 def _enum(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
+    own, many = rules.of(field), field.is_repeated
     for value in (77, -1, 2**31 - 1):
-        yield told(30, str(value), rpc, field.name, value)
+        yield told(30, str(value), rpc, field.name, [1, value] if many else value, _at(field, 1))
     for value in ("nope", "", 77):
-        yield unread(32, repr(value), rpc, field.name, value)
-    if 0 in rules.of(field).enum.not_in:
-        yield wrong(31, "unspecified", rpc, field.name, "unspecified")
+        row = unread(32, repr(value), rpc, field.name, [value] if many else value, _at(field, 0))
+        yield replace(row, doors=(MCP,)) if many else row
+        if many:  # a value in a query has no place but by its name
+            yield replace(row, doors=(REST,), fields=(field.name,))
+    if 0 in (own.repeated.items.enum if many else own.enum).not_in:
+        value = ["unspecified"] if many else "unspecified"
+        yield wrong(31, "unspecified", rpc, field.name, value, _at(field, 0))
 
 
 def _page_token(rpc: str, field: FieldDescriptor) -> Iterator[Row]:
@@ -250,6 +261,8 @@ def _others() -> Iterator[Row]:
     yield wrong(31, "with the last only", "GetResults", "last_only", True, "task_ids")
     for value in ("yes", "1", ""):
         yield unread(35, repr(value), "GetResults", "last_only", value)
+    yield wrong(86, "six", "SearchRuns", "kinds", ["mission"] * 6)
+    yield wrong(13, "nothing to be seen", "SearchRuns", "query", "\u3000\u200b\x1b")
     yield wrong(14, "one too long", "StartRun", "memory_owner", "x" * 256)
     yield wrong(31, "of a mission", "StartRun", "parent_run_id", RUN)
     yield wrong(31, "without a parent", "StartRun", "kind", "child", "parent_run_id")
@@ -272,8 +285,9 @@ def _absent() -> Iterator[Row]:
     for rpc in ("GetResult", "WaitResult"):
         yield row(rpc, "RESULT_NOT_READY", task_id="nothing")
         yield row(rpc, "RESULT_NOT_READY", task_id="")
-    for rpc in ("FinishRun", "CancelRun", "GetRunStatus"):
+    for rpc in ("FinishRun", "CancelRun", "GetRunStatus", "GetRun"):
         yield row(rpc, "RUN_NOT_FOUND", run_id=NOBODY)
+    yield row("GetRun", "RUN_NOT_FOUND", run_id=RUN)
     yield row("StartRun", "RUN_NOT_FOUND", parent_run_id=NOBODY, kind="child")
     yield row("FinishRun", "RESULT_NOT_READY", final_task_id="nothing")
     yield Row(85, "part 1 of 1", "GetResult", {**GOOD["GetResult"], "part": 1}, ("part",))

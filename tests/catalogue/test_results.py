@@ -1,4 +1,4 @@
-"""Bad input for runs and results, through every door: by name, without a trace, and the next call works."""
+"""Bad input for runs, results and the journal, over every door: by name, without a trace, and all goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treering.results.v1 import run_pb2
 from treering.results.v1 import run_service_pb2 as run
 
 from tests.catalogue.doors import GRPC, MCP, REST, TOOLS, Answer, Request, door, of_error, of_response
-from tests.catalogue.results_rows import GOOD, OF_RESULTS, ROWS, RUN
+from tests.catalogue.results_rows import EPISODE, GOOD, OF_RESULTS, ROWS, RUN
 from tests.catalogue.rows import Row
 from tests.rig.house import Caller, House
 
@@ -26,16 +26,21 @@ Piece = pb.PutResultStreamRequest
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run with a result and a turn, which no row changes."""
+    """A run with a result and a turn, and one that has ended, which no row changes."""
 
     caller: Caller
     run_id: str
+    episode: str
     held: Sequence[bytes] = ()
     """Everything that a call could have changed, as it was at first."""
 
     def request(self, template: Request) -> dict[str, Any]:
-        """A request with the id of the run in it."""
-        return {name: self.run_id if value == RUN else value for name, value in template.items()}
+        """A request with the ids of the runs in it."""
+        ids = {RUN: self.run_id, EPISODE: self.episode}
+        return {
+            name: ids.get(value, value) if isinstance(value, str) else value
+            for name, value in template.items()
+        }
 
     async def holds(self) -> list[bytes]:
         """The same as it is now."""
@@ -51,12 +56,19 @@ class Place:
 @pytest.fixture(scope="module")
 async def place(house_site: House) -> Place:
     """One for all rows."""
-    caller = await house_site.caller()
+    settled = await settle(await house_site.caller())
+    return replace(settled, held=await settled.holds())
+
+
+async def settle(caller: Caller) -> Place:
+    """A new place."""
+    ended = await caller.runs.StartRun(run.StartRunRequest(workflow_id="ended"))
+    finish = run.FinishRunRequest(run_id=ended.run.id, status=run_pb2.STATUS_SUCCEEDED)
+    await caller.runs.FinishRun(finish)
     started = await caller.runs.StartRun(run.StartRunRequest(workflow_id="kept"))
     await caller.results.PutResult(pb.PutResultRequest(workflow_id="kept", task_id="t", content="c"))
     await caller.results.AppendTurn(pb.AppendTurnRequest(workflow_id="kept", role="user", content="hi"))
-    settled = Place(caller, started.run.id)
-    return replace(settled, held=await settled.holds())
+    return Place(caller, started.run.id, ended.run.id)
 
 
 @pytest.mark.parametrize(("way", "row"), CASES, ids=str)
@@ -88,10 +100,9 @@ def test_every_field_is_tried() -> None:
 )
 async def test_the_requests_that_the_rows_change_are_fine(house: Caller, rpc: str, way: str) -> None:
     """So that a refusal is for what a row says, and nothing else."""
-    started = await house.runs.StartRun(run.StartRunRequest(workflow_id="kept"))
-    await house.results.PutResult(pb.PutResultRequest(workflow_id="kept", task_id="t", content="c"))
+    own = await settle(house)
 
-    assert (await door(way, house).call(rpc, Place(house, started.run.id).request(GOOD[rpc]))).fine
+    assert (await door(way, house).call(rpc, own.request(GOOD[rpc]))).fine
 
 
 @pytest.mark.parametrize("rpc", [rpc for rpc in OF_RESULTS if rpc != "ListRuns"])
@@ -196,6 +207,10 @@ FINE: Final[tuple[tuple[int, str, Request], ...]] = (
     (46, "ListRuns", {"page_size": 2**32 - 1}),
     (46, "ListSteps", {"page_size": 0}),
     (85, "WatchResults", {"after": 2**63 - 1}),
+    (85, "SearchRuns", {"limit": 2**32 - 1}),
+    (85, "SearchRuns", {"limit": 0, "order": "unspecified", "kinds": ["mission"] * 5}),
+    (14, "SearchRuns", {"query": "x " * 10_000}),
+    (12, "SearchRuns", {"query": "\x1b[31m \u202e' OR 1=1; --"}),
 )
 
 
@@ -210,10 +225,10 @@ FINE: Final[tuple[tuple[int, str, Request], ...]] = (
 )
 async def test_what_looks_bad_and_is_fine(house: Caller, way: str, rpc: str, changed: Request) -> None:
     """The limits themselves, and names that are only names."""
-    started = await house.runs.StartRun(run.StartRunRequest(workflow_id="kept"))
-    request = Place(house, started.run.id).request({**GOOD[rpc], **changed})
+    own = await settle(house)
+    request = own.request({**GOOD[rpc], **changed})
     if rpc == "WatchResults":
-        finish = run.FinishRunRequest(run_id=started.run.id, status=run_pb2.STATUS_SUCCEEDED)
+        finish = run.FinishRunRequest(run_id=own.run_id, status=run_pb2.STATUS_SUCCEEDED)
         await house.runs.FinishRun(finish)
 
     assert (await door(way, house).call(rpc, request)).fine

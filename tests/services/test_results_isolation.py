@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from treering.options.v1 import options_pb2
+from treering.results.v1 import journal_service_pb2 as journal
 from treering.results.v1 import result_pb2, run_pb2
 from treering.results.v1 import results_service_pb2 as pb
 from treering.results.v1 import run_service_pb2 as run
@@ -26,6 +27,7 @@ STREAMED = "PutResultStream"
 WAYS = ("grpc", "rest", "mcp")
 LISTS = ("ListRuns", "ListSteps", "ListTurns")
 OWN_RUN = "<own run>"
+GOAL, OUTCOME = "Count the sheep", "There were nine"
 NEEDED: Mapping[str, Request] = {
     "PutResult": {"workflow_id": "mine", "task_id": "new", "content": "c"},
     "GetResult": {"workflow_id": "mine", "task_id": "t"},
@@ -93,6 +95,7 @@ async def holds(caller: Caller, workflows: Sequence[str]) -> list[bytes]:
     for each in workflows:
         calls.append(caller.results.ListTurns(pb.ListTurnsRequest(workflow_id=each)))
         calls.append(caller.results.GetResults(pb.GetResultsRequest(workflow_id=each, last_only=True)))
+        calls.append(caller.journal.SearchRuns(journal.SearchRunsRequest(query=each)))
     answers = [runs, *(await asyncio.gather(*calls))]
     return [answer.SerializeToString(deterministic=True) for answer in answers]
 
@@ -101,11 +104,11 @@ async def settled(caller: Caller, name: str) -> Neighbor:
     """Somebody with a run that goes on, and one that has ended, each with a result and a turn."""
     workflows, tasks, runs = [f"{name} open", f"{name} ended"], [f"{name} task"], list[str]()
     for each in workflows:
-        started = await caller.runs.StartRun(run.StartRunRequest(workflow_id=each, goal="g"))
+        started = await caller.runs.StartRun(run.StartRunRequest(workflow_id=each, goal=GOAL))
         runs.append(started.run.id)
         await put(caller, each, tasks[0])
         await caller.results.AppendTurn(pb.AppendTurnRequest(workflow_id=each, role="user", content="hi"))
-    finish = run.FinishRunRequest(run_id=runs[1], status=run_pb2.STATUS_SUCCEEDED, outcome="done")
+    finish = run.FinishRunRequest(run_id=runs[1], status=run_pb2.STATUS_SUCCEEDED, outcome=OUTCOME)
     await caller.runs.FinishRun(finish)
     ids = {
         "workflow_id": workflows,
@@ -197,6 +200,24 @@ async def test_lists_hold_ones_own_only(others: list[Neighbor], me: Caller) -> N
     assert not (await me.runs.ListRuns(run.ListRunsRequest())).runs
     step = await put(me, "mine", "t")
     assert [each.id for each in (await me.runs.ListRuns(run.ListRunsRequest())).runs] == [step.run_id]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_search_finds_ones_own_runs_only(others: list[Neighbor], me: Caller, way: str) -> None:
+    """By every word that the others' journals have, until one's own has it."""
+    finished = run_pb2.STATUS_SUCCEEDED
+    for query in (GOAL, OUTCOME, *others[0].ids["workflow_id"]):
+        asked = {"query": query, "order": "newest"}
+        theirs = await door(way, others[0].caller).call("SearchRuns", asked)
+        nothing = await door(way, me).call("SearchRuns", {**asked, "query": "nobody's"})
+
+        assert [hit["run_id"] for hit in theirs.body["hits"]] == [others[0].ids["run_id"][1]]
+        assert await door(way, me).call("SearchRuns", asked) == nothing
+
+    own = (await me.runs.StartRun(run.StartRunRequest(workflow_id="mine", goal=GOAL))).run.id
+    await me.runs.FinishRun(run.FinishRunRequest(run_id=own, status=finished, outcome=OUTCOME))
+    mine = await door(way, me).call("SearchRuns", {"query": f"{GOAL} {OUTCOME}"})
+    assert [hit["run_id"] for hit in mine.body["hits"]] == [own]
 
 
 @pytest.mark.parametrize(
