@@ -235,7 +235,8 @@ async def test_forgotten_is_gone_from_the_database(one: Caller) -> None:
     """D9: of no column, term or hash of it a byte is left in a dump; its id stands on its tombstone alone."""
     [memory_id] = await remembered(one, f"{LETTER} Nobody else has seen the heron.")
     before = await traces(one.house, memory_id)
-    held = [trace for trace in before if trace in dumped(one.house)]
+    dump = dumped(one.house)
+    held = [trace for trace in before if trace in dump]
     for days in WAITS.values():
         await grow_older(one.house.dsn, days * DAY, memory_id)
         before |= await traces(one.house, memory_id)
