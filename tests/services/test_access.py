@@ -108,7 +108,9 @@ async def test_a_bad_id_is_named(house: Caller, access: rpc.AccessServiceStub, p
     assert (code, set(fields)) == ("INVALID_ARGUMENT", {"profile_id"})
 
 
-@pytest.mark.parametrize("profile_id", ["00000000-0000-0000-0000-000000000000", unknown_id()])
+@pytest.mark.parametrize(
+    "profile_id", ["00000000-0000-0000-0000-000000000000", unknown_id()], ids=("nil", "unknown")
+)
 async def test_an_unknown_profile_is_missing(access: rpc.AccessServiceStub, profile_id: str) -> None:
     """To read it and to make a key for it alike."""
     read = await refused(access.GetProfile(pb.GetProfileRequest(profile_id=profile_id)))
@@ -238,6 +240,7 @@ async def test_a_revoked_key_stops_within_a_second(house: Caller, access: rpc.Ac
         ("../../etc/passwd", ("INVALID_ARGUMENT", "INVALID_FIELD", ["key_id"])),
         ("a\0b", ("INVALID_ARGUMENT", "INVALID_FIELD", ["key_id"])),
     ],
+    ids=("name", "unknown", "empty", "long", "path", "NUL"),
 )
 async def test_a_key_that_is_not_there(
     access: rpc.AccessServiceStub, key_id: str, answer: tuple[str, str, list[str]]

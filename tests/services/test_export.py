@@ -199,7 +199,9 @@ def read_events(text: str) -> list[Any]:
     return [json.loads(event.removeprefix("data: ")) for event in events]
 
 
-@pytest.mark.parametrize("profile_id", [unknown_id(), "00000000-0000-0000-0000-000000000000"])
+@pytest.mark.parametrize(
+    "profile_id", [unknown_id(), "00000000-0000-0000-0000-000000000000"], ids=("unknown", "nil")
+)
 async def test_an_unknown_profile_has_no_export(house_site: House, profile_id: str) -> None:
     """Over both doors, and before anything is streamed."""
     access = house_site.admin.access
