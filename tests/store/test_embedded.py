@@ -70,6 +70,17 @@ async def ask(dsn: str, query: str) -> object:
         return await connection.fetchval(query)
 
 
+async def ask_again(house: EmbeddedPostgres, query: str) -> object:
+    """The same of a server that is coming back."""
+    for _ in range(100):
+        try:
+            return await ask(house.dsn, query)
+        except Refused:
+            house.revive()
+            await asyncio.sleep(0.1)
+    pytest.fail("it did not come back")
+
+
 async def test_a_first_start_makes_a_database_and_the_next_finds_it(directory: Path) -> None:
     """Rows, password and port outlive a stop; nothing is left running; only we can read the secrets."""
     house = EmbeddedPostgres(directory / "home", durable=False)
@@ -137,15 +148,7 @@ async def test_a_killed_server_is_revived_with_what_it_had(directory: Path) -> N
         os.kill(house.pid, signal.SIGKILL)
 
         assert soon(house.revive)
-        for _ in range(100):
-            try:
-                assert await ask(house.dsn, "SELECT answer FROM kept") == 42
-                break
-            except Refused:
-                house.revive()
-                await asyncio.sleep(0.1)
-        else:
-            pytest.fail("it did not come back")
+        assert await ask_again(house, "SELECT answer FROM kept") == 42
 
 
 def test_a_start_after_a_killed_server_recovers(directory: Path) -> None:
@@ -216,6 +219,8 @@ async def test_the_log_tells_nothing_of_what_is_asked(directory: Path) -> None:
         async with migrations.owner(house.dsn) as connection:
             pid = await connection.fetchval("SELECT pg_backend_pid() -- canaryword")
             os.kill(int(pid or 0), signal.SIGKILL)
+        # One that is told to stop as its recovery begins may sit on that until its patience is at its end.
+        assert await ask_again(house, "SELECT 1") == 1
     told = (directory / "home/postgres.log").read_text()
 
     assert "ready to accept connections" in told
