@@ -20,7 +20,7 @@ protos: ## compile the protos again
 	$(set_up) run
 
 check: setup ## format, lint, types, protos, architecture
-	@$(bin)/python -m pytest --noconftest -v --no-header -rs tests/test_rules.py
+	@$(bin)/python -m pytest -n 0 --noconftest -v --no-header -rs tests/test_rules.py
 
 test: setup ## everything; `make test k=pop` for some
 	@$(bin)/python -m pytest $(if $(k),-k '$(k)')
@@ -30,7 +30,7 @@ run: ## the whole house, on 127.0.0.1:7600 (gRPC) and 127.0.0.1:7680 (HTTP)
 	@exec $(bin)/treering serve
 
 soak: setup ## 100,000 pushes and pops while connections are cut, each in its place
-	@SOAK_PUSHES=6250 $(bin)/python -m pytest -o timeout=7200 tests/services/test_clipboard_stack.py
+	@SOAK_PUSHES=6250 $(bin)/python -m pytest -n 0 -o timeout=7200 tests/services/test_clipboard_stack.py
 
 demo: ## the story of a session, in a house that is gone afterwards
 	$(set_up) run
