@@ -22,7 +22,7 @@ protos: ## compile the protos again
 check: setup ## format, lint, types, protos, architecture
 	@$(bin)/python -m pytest -n 0 --noconftest -v --no-header -rs tests/test_rules.py
 
-test: setup ## everything; `make test k=pop` for some
+test: setup ## everything, in two processes; `make test k=pop` for some
 	@$(bin)/python -m pytest $(if $(k),-k '$(k)')
 
 run: ## the whole house, on 127.0.0.1:7600 (gRPC) and 127.0.0.1:7680 (HTTP)
