@@ -1,0 +1,1 @@
+"""Repetition: what was said before in other words, and what only looks like it."""
