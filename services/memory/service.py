@@ -23,6 +23,7 @@ from libs.language.embeddings import RoutedEmbedder
 from libs.language.model import Language
 from libs.language.tokens import TokenCounter
 from libs.loops import Loop, every
+from libs.rpc.lists import Lists
 from libs.rpc.server import Service
 from libs.settings import load
 from libs.site import Role, Site
@@ -37,6 +38,7 @@ from services.memory.lifecycle.servicer import LifecycleServicer
 from services.memory.lifecycle.store import LifecycleStore
 from services.memory.lifecycle.writer import Writer
 from services.memory.memories.embed_pending import embed_pending
+from services.memory.memories.keeping import Keeping
 from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.servicer import MemoryServicer
@@ -126,10 +128,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         finder,
         Briefer(BriefStore(database, keyring), finder, counter),
         touches,
-        Pages(site.master.derive("pages/memory")),
-        site.clock,
-        settings.memories_max,
-        timedelta(hours=settings.undo_hours),
+        _keeping(settings, site),
     )
     return Role(
         (
@@ -142,6 +141,15 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
             _profile_data(database, keyring, Export(store, sessions)),
             _lifecycle(settings, database, keyring, _shorter(embedder, language, counter)),
         )
+    )
+
+
+def _keeping(settings: Settings, site: Site) -> Keeping:
+    return Keeping(
+        site.clock,
+        Lists(Pages(site.master.derive("pages/memory")), site.clock),
+        settings.memories_max,
+        timedelta(hours=settings.undo_hours),
     )
 
 

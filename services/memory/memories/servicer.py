@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import grpc
 from treering.memory.v1 import memory_service_pb2 as pb
-from treering.memory.v1 import memory_service_pb2_grpc as rpc
 
-from libs.clock import Clock
-from libs.data.pages import Pages
 from libs.language.names import clean_name
-from libs.messages import fitting, of_time, to_id
-from libs.quota import allowed
+from libs.messages import fitting, to_id
 from libs.rpc.caller import caller
-from libs.rpc.lists import Lists
 from services.memory.brief.brief import Briefer
 from services.memory.brief.wire import of_brief, to_budget
 from services.memory.memories import wire
+from services.memory.memories.keeping import Keeping
 from services.memory.memories.memory import Kept, Memory, MemoryNotFound
 from services.memory.memories.observations import NAME_CHARS_MAX, Raw, optional_name
 from services.memory.memories.observe import Observer
-from services.memory.memories.rings import Outcome, Ring
+from services.memory.memories.rings import Ring
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
 from services.memory.rings.changes import Changes
-from services.memory.rings.revisions import clean_rewrite
-from services.memory.rings.standing import Wish, clean_wish
+from services.memory.rings.servicer import RingsServicer
 from services.memory.rings.store import RingStore
-from services.memory.rings.wire import of_revision, to_rewrite
 from services.memory.search.find import Finder
 from services.memory.search.query import clean_query
 from services.memory.sessions.reporter import Reporter
@@ -45,11 +38,8 @@ NEIGHBORS = 2
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class MemoryServicer(rpc.MemoryServiceServicer):
-    """What an agent observes, and how it finds it again.
-
-    A profile whose quota does not say otherwise may keep ``memories_max`` memories.
-    """
+class MemoryServicer(RingsServicer):
+    """What an agent observes, and how it finds it again."""
 
     def __init__(
         self,
@@ -62,25 +52,17 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         finder: Finder,
         briefer: Briefer,
         touches: Touches,
-        pages: Pages,
-        clock: Clock,
-        memories_max: int,
-        undo: timedelta,
+        keeping: Keeping,
         new_id: Callable[[], UUID] = uuid4,
     ) -> None:
+        super().__init__(rings, changes, keeping)
         self._store = store
         self._sessions = sessions
         self._reporter = reporter
-        self._rings = rings
-        self._changes = changes
         self._observer = observer
         self._finder = finder
         self._briefer = briefer
         self._touches = touches
-        self._lists = Lists(pages, clock)
-        self._clock = clock
-        self._memories_max = memories_max
-        self._undo = undo
         self._new_id = new_id
 
     async def StartSession(
@@ -89,13 +71,15 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         """Start a session, or find the open one of this name."""
         name = clean_name("content_session_id", request.content_session_id, NAME_CHARS_MAX)
         agent = optional_name("agent_id", request.agent_id)
-        session = await self._sessions.start(caller().profile, self._new_id(), name, agent, self._clock())
+        session = await self._sessions.start(
+            caller().profile, self._new_id(), name, agent, self._keeping.clock()
+        )
         return pb.StartSessionResponse(session=of_session(session))
 
     async def EndSession(self, request: pb.EndSessionRequest, context: Context) -> pb.EndSessionResponse:
         """End a session and tell what it came to."""
         session_id = to_id("session_id", request.session_id)
-        report, session = await self._reporter.end(caller().profile, session_id, self._allowed())
+        report, session = await self._reporter.end(caller().profile, session_id, self._keeping.allowed())
         return pb.EndSessionResponse(z_report=of_report(report), session=of_session(session))
 
     async def GetSession(self, request: pb.GetSessionRequest, context: Context) -> pb.GetSessionResponse:
@@ -107,11 +91,13 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self, request: pb.ListSessionsRequest, context: Context
     ) -> pb.ListSessionsResponse:
         """List sessions, the newest first."""
-        page = self._lists.page(caller().profile, "ListSessions", request)
+        page = self._keeping.lists.page(caller().profile, "ListSessions", request)
         state = SessionState(request.state) if request.state else None
         agent = optional_name("agent_id", request.agent_id)
         found = await self._sessions.newest(page.profile, state, agent, page.limit, page.after)
-        shown, token = self._lists.cut(page, found, of_session, lambda last: (last.started_at, last.id))
+        shown, token = self._keeping.lists.cut(
+            page, found, of_session, lambda last: (last.started_at, last.id)
+        )
         return pb.ListSessionsResponse(sessions=shown, next_page_token=token)
 
     async def Observe(self, request: pb.ObserveRequest, context: Context) -> pb.ObserveResponse:
@@ -172,101 +158,33 @@ class MemoryServicer(rpc.MemoryServiceServicer):
         self, request: pb.ListMemoriesRequest, context: Context
     ) -> pb.ListMemoriesResponse:
         """List memories, the newest first."""
-        page = self._lists.page(caller().profile, "ListMemories", request)
+        page = self._keeping.lists.page(caller().profile, "ListMemories", request)
         rings = [Ring(ring) for ring in request.rings]
         if request.session_id:
             session_id = to_id("session_id", request.session_id)
             before = page.after[0] if page.after else None
             found = await self._store.newest_in_session(page.profile, session_id, rings, page.limit, before)
-            shown, token = self._lists.cut(page, found, wire.of_outline, lambda last: (last.position,))
+            shown, token = self._keeping.lists.cut(
+                page, found, wire.of_outline, lambda last: (last.position,)
+            )
         else:
             found = await self._store.newest(page.profile, rings, page.limit, page.after)
-            shown, token = self._lists.cut(
+            shown, token = self._keeping.lists.cut(
                 page, found, wire.of_outline, lambda last: (last.created_at, last.id)
             )
         return pb.ListMemoriesResponse(memories=shown, next_page_token=token)
 
-    async def DeleteMemory(
-        self, request: pb.DeleteMemoryRequest, context: Context
-    ) -> pb.DeleteMemoryResponse:
-        """Forget one memory."""
-        memory_id = to_id("memory_id", request.memory_id)
-        purge_at = self._clock() + self._undo if self._undo else None
-        await self._rings.delete(caller().profile, memory_id, purge_at)
-        return pb.DeleteMemoryResponse(purge_at=of_time(purge_at) if purge_at else None)
-
-    async def UndeleteMemory(
-        self, request: pb.UndeleteMemoryRequest, context: Context
-    ) -> pb.UndeleteMemoryResponse:
-        """Bring back a memory that was deleted."""
-        memory_id = to_id("memory_id", request.memory_id)
-        memory = await self._rings.restore(caller().profile, memory_id, self._allowed(), self._clock())
-        return pb.UndeleteMemoryResponse(memory=wire.of_memory(memory, whole=True))
-
-    async def Reinforce(self, request: pb.ReinforceRequest, context: Context) -> pb.ReinforceResponse:
-        """Record whether a memory helped."""
-        key = optional_name("idempotency_key", request.idempotency_key)
-        memory = await self._rings.reinforce(
-            caller().profile,
-            to_id("memory_id", request.memory_id),
-            Outcome(request.outcome),
-            key,
-            self._clock(),
-        )
-        return pb.ReinforceResponse(memory=wire.of_memory(memory, whole=True))
-
-    async def Promote(self, request: pb.PromoteRequest, context: Context) -> pb.PromoteResponse:
-        """Put a memory into another ring."""
-        memory_id = to_id("memory_id", request.memory_id)
-        wish = clean_wish(Wish(memory_id, Ring(request.ring), request.reason, request.demote_shock))
-        memory = await self._rings.promote(caller().profile, wish, self._clock())
-        return pb.PromoteResponse(memory=wire.of_memory(memory, whole=True))
-
-    async def Revise(self, request: pb.ReviseRequest, context: Context) -> pb.ReviseResponse:
-        """Give a memory a new version of its content."""
-        memory_id = to_id("memory_id", request.memory_id)
-        rewrite = clean_rewrite(to_rewrite(request))
-        memory = await self._changes.revise(caller().profile, memory_id, rewrite, self._clock())
-        return pb.ReviseResponse(memory=wire.of_memory(memory, whole=True))
-
-    async def ListVersions(
-        self, request: pb.ListVersionsRequest, context: Context
-    ) -> pb.ListVersionsResponse:
-        """List what a memory says and said, the newest first."""
-        memory_id = to_id("memory_id", request.memory_id)
-        page = self._lists.page(caller().profile, "ListVersions", request)
-        before = page.after[0] if page.after else None
-        found = await self._rings.versions(page.profile, memory_id, page.limit, before)
-        shown, token = self._lists.cut(page, found, of_revision, lambda last: (last.number,))
-        return pb.ListVersionsResponse(versions=shown, next_page_token=token)
-
-    async def Supersede(self, request: pb.SupersedeRequest, context: Context) -> pb.SupersedeResponse:
-        """Close a memory with a newer one."""
-        who, memory_id = caller(), to_id("memory_id", request.memory_id)
-        older, newer = await self._changes.supersede(
-            who.workspace,
-            who.profile,
-            memory_id,
-            request.content,
-            who.source,
-            self._allowed(),
-            self._clock(),
-        )
-        return pb.SupersedeResponse(
-            memory=wire.of_memory(newer, whole=True), superseded=wire.of_outline(older)
-        )
-
     async def GetStats(self, request: pb.GetStatsRequest, context: Context) -> pb.GetStatsResponse:
         """Count what is remembered."""
-        return wire.of_stats(await self._store.stats(caller().profile), self._allowed())
+        return wire.of_stats(await self._store.stats(caller().profile), self._keeping.allowed())
 
     async def ListZReports(
         self, request: pb.ListZReportsRequest, context: Context
     ) -> pb.ListZReportsResponse:
         """List Z-reports, the newest first."""
-        page = self._lists.page(caller().profile, "ListZReports", request)
+        page = self._keeping.lists.page(caller().profile, "ListZReports", request)
         found = await self._sessions.reports(page.profile, page.limit, page.after)
-        shown, token = self._lists.cut(
+        shown, token = self._keeping.lists.cut(
             page, found, of_report, lambda last: (last.created_at, last.session_id)
         )
         return pb.ListZReportsResponse(z_reports=shown, next_page_token=token)
@@ -284,13 +202,9 @@ class MemoryServicer(rpc.MemoryServiceServicer):
             to_id("session_id", session_id),
             who.source,
             raws,
-            self._allowed(),
-            self._clock(),
+            self._keeping.allowed(),
+            self._keeping.clock(),
         )
-
-    def _allowed(self) -> int:
-        """Memories that the caller may keep."""
-        return allowed(caller().quota.memories_max, self._memories_max)
 
     async def _read(self, ids: Sequence[UUID]) -> dict[UUID, Memory]:
         """Memories in full, counted as read."""
