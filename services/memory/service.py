@@ -46,6 +46,8 @@ from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
 from services.memory.profile_data.export import Export
 from services.memory.profile_data.servicer import ProfileDataServicer
+from services.memory.repetition.repeat import Repetition
+from services.memory.repetition.store import RepetitionStore
 from services.memory.rings.changes import Changes
 from services.memory.rings.store import RingStore
 from services.memory.search.find import Finder
@@ -114,7 +116,9 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
     pending = PendingStore(database, keyring)
     touches = Touches(store, site.clock)
     stack.push_async_callback(touches.flush)
-    curator = Curator(CurationStore(database, keyring), embedder, language, site.clock)
+    repetitions = RepetitionStore(database, keyring)
+    repetition = Repetition(repetitions, embedder, language, site.clock)
+    curator = Curator(CurationStore(database, keyring), repetition, embedder, language, site.clock)
     sessions, observer = SessionStore(database, keyring), Observer(store, embedder, counter)
     reporter = Reporter(sessions, observer, counter, language, site.clock, settings.memories_max)
     finder = Finder(SearchStore(database, keyring), pending, embedder, counter, site.clock)
@@ -124,6 +128,7 @@ async def build(stack: AsyncExitStack, site: Site) -> Role:
         reporter,
         rings,
         Changes(store, rings, observer),
+        repetitions,
         observer,
         finder,
         Briefer(BriefStore(database, keyring), finder, counter),

@@ -26,6 +26,7 @@ from services.memory.memories.observe import Observer
 from services.memory.memories.pending_store import PendingStore
 from services.memory.memories.rings import Ring, Type
 from services.memory.memories.store import Store
+from services.memory.repetition.store import RepetitionStore
 from services.memory.rings.store import RingStore
 from services.memory.service import SCHEMA
 from services.memory.sessions.store import SessionStore
@@ -93,6 +94,7 @@ class Memories:
         self.sessions = SessionStore(self.database, keyring)
         self.pending = PendingStore(self.database, keyring)
         self.curation = CurationStore(self.database, keyring)
+        self.repetition = RepetitionStore(self.database, keyring)
         self.observer = Observer(self.store, self.routed, self.counter)
         self.lifecycle = LifecycleStore(self.database, keyring)
         self.restager = Restager(self.lifecycle, Compressor(self.routed, self.counter).begin)

@@ -152,6 +152,7 @@ class Model:
             position = self.sessions[session].positions
             text = f"Z-report: {report.summary}"
             made = Remembered(report.z_report_memory_id, session, text, position, SUCCESS)
+            made.ring = LONG_TERM
             made.successes, made.failures = report.success_count, report.failure_count
             self.memories.append(made)
 

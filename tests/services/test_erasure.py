@@ -45,8 +45,8 @@ CALLS_ARE_OVER = """
 UPDATE access.erasure SET requested_at = requested_at - interval '1 day', next_at = now() WHERE profile = $1
 """
 KEPT_BY = ("access", "clipboard", "decay", "memory", "results")
-EMPTY = {"access.data_key", "decay.data_key", "memory.lease", "memory.tombstone"}
-"""Two schemas have no use for the table that every schema has; and nothing of a young life has aged."""
+EMPTY = {"access.data_key", "decay.data_key", "memory.conflict", "memory.lease", "memory.tombstone"}
+"""Two schemas have no use for their table of keys; nothing of a young life has aged or was compared."""
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,8 @@ INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
 MEMORY = "treering.memory.v1.MemoryService"
 ACCESS = "treering.access.v1.AccessService"
 WORDS = "harbour crane lifts seventeen containers"
-FOREIGN = ("session_id", "memory_id", "memory_ids")
+FOREIGN = ("session_id", "memory_id", "memory_ids", "other_memory_id")
+UNKNOWN = "0f8fad5b-d9cb-469f-a165-70867728950e"
 """Every field of MemoryService that takes an id of something in a profile."""
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "Observe": {"content": WORDS, "type": "insight"},
@@ -31,6 +32,7 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "Promote": {"ring": "shock"},
     "Revise": {"content": WORDS},
     "Supersede": {"content": WORDS},
+    "DismissConflict": {"memory_id": UNKNOWN, "other_memory_id": UNKNOWN},
 }
 """What a method needs besides the id."""
 METHODS = {method.name: method for method in catalog.load().methods if method.service == MEMORY}
@@ -90,7 +92,7 @@ async def other(house_site: House) -> Neighbor:
         request = pb.ObserveRequest(session_id=sessions[-1], content=f"{WORDS} {name}", type=INSIGHT)
         memories.append((await caller.memory.Observe(request)).memory.id)
     await caller.memory.EndSession(pb.EndSessionRequest(session_id=sessions[-1]))
-    return Neighbor(caller, {"session_id": sessions, "memory_id": memories, "memory_ids": memories})
+    return Neighbor(caller, {field: sessions if field == "session_id" else memories for field in FOREIGN})
 
 
 def takes_id(field: FieldDescriptor) -> bool:

@@ -76,6 +76,8 @@ async def life(caller: Caller) -> list[tuple[str, object]]:
     await trace("ListVersions", memory_id=ids[1])
     await trace("Supersede", memory_id=ids[2], content="It snowed on the quay.")
     await trace("Supersede", memory_id=ids[2], content="It hailed on the quay.")
+    await trace("ListConflicts")
+    await trace("DismissConflict", memory_id=ids[0], other_memory_id=ids[1])
     await trace("DeleteMemory", memory_id=ids[0])
     await trace("UndeleteMemory", memory_id=ids[0])
     await trace("DeleteMemory", memory_id=ids[0])

@@ -14,6 +14,7 @@ from libs.language.tokens import TokenCounter
 from services.memory.curation.curate import Curator
 from services.memory.curation.curation import Verdict
 from services.memory.memories.rings import Outcome, Ring, Type
+from services.memory.repetition.repeat import Repetition
 from services.memory.rings.changes import Changes
 from services.memory.rings.revisions import Rewrite
 from services.memory.rings.standing import ShockStays, Wish
@@ -33,7 +34,8 @@ async def room(cluster: Cluster) -> AsyncGenerator[Memories]:
 
 def a_curator(room: Memories) -> Curator:
     """One replica's."""
-    return Curator(room.curation, room.routed, None, room.clock)
+    repetition = Repetition(room.repetition, room.routed, None, room.clock)
+    return Curator(room.curation, repetition, room.routed, None, room.clock)
 
 
 async def disaster(room: Memories, profile: UUID, text: str = DISASTER) -> UUID:

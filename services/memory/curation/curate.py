@@ -17,6 +17,7 @@ from services.memory.curation.asking import ANSWER_TOKENS_MAX, TASK, material, v
 from services.memory.curation.curation import Subject, Verdict, classify
 from services.memory.curation.prototypes import Likeness, texts
 from services.memory.curation.store import CurationStore, Waiting
+from services.memory.repetition.repeat import Repetition, Said
 
 BATCH = 32
 ASKED_BATCH = 8
@@ -28,12 +29,21 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Curator:
-    """Says in which ring each fresh memory belongs. Any number of replicas may do this at once."""
+    """Says in which ring each fresh memory belongs, unless it only says again what was said.
+
+    Any number of replicas may do this at once.
+    """
 
     def __init__(
-        self, store: CurationStore, embedder: RoutedEmbedder, language: Language | None, clock: Clock
+        self,
+        store: CurationStore,
+        repetition: Repetition,
+        embedder: RoutedEmbedder,
+        language: Language | None,
+        clock: Clock,
     ) -> None:
         self._store = store
+        self._repetition = repetition
         self._embedder = embedder
         self._language = language
         self._clock = clock
@@ -50,7 +60,9 @@ class Curator:
             likeness = await self._likeness()
             for profile, turns in claimed.items():
                 waiting = await self._store.waiting(profile, turns, self._embedder.model)
-                verdicts = await self._verdicts(waiting, likeness)
+                repeated = await self._repetition.fold(profile, _said(waiting))
+                fresh = {one: there for one, there in waiting.items() if one not in repeated}
+                verdicts = await self._verdicts(fresh, likeness)
                 curated += len(await self._store.keep(profile, turns, verdicts, self._clock()))
             if sum(map(len, claimed.values())) < size:
                 break
@@ -91,3 +103,12 @@ class Curator:
             except Unavailable:
                 return None
         return self._known
+
+
+def _said(waiting: Mapping[UUID, Waiting]) -> dict[UUID, Said]:
+    """Those that can be compared."""
+    return {
+        one: Said(there.version, there.subject.text)
+        for one, there in waiting.items()
+        if there.vector is not None
+    }

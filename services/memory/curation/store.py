@@ -32,6 +32,8 @@ class Waiting:
     """A memory to be classified."""
 
     subject: Subject
+    version: int
+    """What its sealed texts are bound to."""
     vector: Vector | None
     """``None`` where there is none of the model that was asked for."""
 
@@ -67,6 +69,7 @@ class CurationStore:
                     failures=row["failures"],
                     asks=row["asks"],
                 ),
+                row["version"],
                 row["embedding"],
             )
             for row in found

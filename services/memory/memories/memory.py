@@ -95,6 +95,8 @@ class Memory:
     """Which version of its content this is, from 1."""
     valid_until: datetime | None
     superseded_by: UUID | None
+    repeats: bool
+    """It says again what ``superseded_by`` says."""
 
 
 @dataclass(frozen=True, slots=True)

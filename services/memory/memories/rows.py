@@ -107,6 +107,7 @@ def memory_of(keys: ProfileKeys, row: Row) -> Memory:
         revision=row["revision"],
         valid_until=row["valid_until"],
         superseded_by=row["superseded_by"],
+        repeats=row["repeats"],
     )
 
 

@@ -22,6 +22,7 @@ from services.memory.memories.observe import Observer
 from services.memory.memories.rings import Ring
 from services.memory.memories.store import Store
 from services.memory.memories.touches import Touches
+from services.memory.repetition.store import RepetitionStore
 from services.memory.rings.changes import Changes
 from services.memory.rings.servicer import RingsServicer
 from services.memory.rings.store import RingStore
@@ -48,6 +49,7 @@ class MemoryServicer(RingsServicer):
         reporter: Reporter,
         rings: RingStore,
         changes: Changes,
+        repetition: RepetitionStore,
         observer: Observer,
         finder: Finder,
         briefer: Briefer,
@@ -55,7 +57,7 @@ class MemoryServicer(RingsServicer):
         keeping: Keeping,
         new_id: Callable[[], UUID] = uuid4,
     ) -> None:
-        super().__init__(rings, changes, keeping)
+        super().__init__(rings, changes, repetition, keeping)
         self._store = store
         self._sessions = sessions
         self._reporter = reporter

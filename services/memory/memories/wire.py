@@ -128,6 +128,7 @@ def of_memory(memory: Memory, *, whole: bool) -> memory_pb2.Memory:
         valid_from=of_time(memory.occurred_at),
         valid_until=of_time(memory.valid_until) if memory.valid_until else None,
         superseded_by=str(memory.superseded_by or ""),
+        repeats=memory.repeats,
     )
 
 

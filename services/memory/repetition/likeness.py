@@ -61,7 +61,7 @@ class Difference(Enum):
     CONTRAST = "contrast"
     """A word such as ``before`` or ``Monday``, where another of its kind says something else."""
     ORDER = "order"
-    """Who does what to whom."""
+    """Who does what to whom, in the same words."""
     WORDS = "words"
 
 
@@ -214,7 +214,7 @@ def _difference(
         return Difference.NEGATION
     common = _keys(one) & _keys(other)
     if _clauses(one, common) != _clauses(other, common) and _flat(one, common) != _flat(other, common):
-        return Difference.ORDER
+        return Difference.WORDS if lone or lone_other else Difference.ORDER
     return None
 
 

@@ -14,6 +14,8 @@ from services.memory.memories.keeping import Keeping
 from services.memory.memories.observations import optional_name
 from services.memory.memories.rings import Outcome, Ring
 from services.memory.memories.wire import of_memory, of_outline
+from services.memory.repetition.store import RepetitionStore
+from services.memory.repetition.wire import of_conflict
 from services.memory.rings.changes import Changes
 from services.memory.rings.revisions import clean_rewrite
 from services.memory.rings.standing import Wish, clean_wish
@@ -26,9 +28,12 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class RingsServicer(rpc.MemoryServiceServicer):
     """Moves, revises, supersedes, deletes and brings back memories."""
 
-    def __init__(self, rings: RingStore, changes: Changes, keeping: Keeping) -> None:
+    def __init__(
+        self, rings: RingStore, changes: Changes, repetition: RepetitionStore, keeping: Keeping
+    ) -> None:
         self._rings = rings
         self._changes = changes
+        self._repetition = repetition
         self._keeping = keeping
 
     async def DeleteMemory(
@@ -100,3 +105,22 @@ class RingsServicer(rpc.MemoryServiceServicer):
             self._keeping.clock(),
         )
         return pb.SupersedeResponse(memory=of_memory(newer, whole=True), superseded=of_outline(older))
+
+    async def ListConflicts(
+        self, request: pb.ListConflictsRequest, context: Context
+    ) -> pb.ListConflictsResponse:
+        """List pairs that may contradict each other, the newest first."""
+        page = self._keeping.lists.page(caller().profile, "ListConflicts", request)
+        found = await self._repetition.conflicts(page.profile, page.limit, page.after)
+        shown, token = self._keeping.lists.cut(
+            page, found, of_conflict, lambda last: (last.found_at, last.newer.id, last.older.id)
+        )
+        return pb.ListConflictsResponse(conflicts=shown, next_page_token=token)
+
+    async def DismissConflict(
+        self, request: pb.DismissConflictRequest, context: Context
+    ) -> pb.DismissConflictResponse:
+        """Report a pair no more."""
+        one, other = to_id("memory_id", request.memory_id), to_id("other_memory_id", request.other_memory_id)
+        await self._repetition.dismiss(caller().profile, one, other)
+        return pb.DismissConflictResponse()

@@ -42,7 +42,13 @@ SELECT id, version, type, outcome, 1 + reinforcement_count - helped_count AS obs
        CASE WHEN essence_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN essence_sealed IS NULL AND summary_sealed IS NULL THEN content_sealed END AS content_sealed,
        CASE WHEN type <= 2 THEN metadata_sealed END AS metadata_sealed
-FROM memory.memory WHERE profile_id = $1 AND session_id = $2 AND superseded_by IS NULL
+FROM memory.memory m WHERE profile_id = $1 AND session_id = $2 AND (
+    superseded_by IS NULL
+    -- What repeats something of another session was observed here all the same.
+    OR (repeats AND NOT EXISTS (
+        SELECT FROM memory.memory o WHERE o.profile_id = $1 AND o.id = m.superseded_by AND o.session_id = $2
+    ))
+)
 ORDER BY position DESC LIMIT $3;
 
 -- name: end_session

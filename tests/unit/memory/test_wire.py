@@ -55,6 +55,7 @@ def a_memory(content: str = "x", number: int = 1, labels: Labels = UNLABELLED, *
         revision=1,
         valid_until=None,
         superseded_by=None,
+        repeats=False,
     )
 
 
