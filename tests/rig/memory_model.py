@@ -116,6 +116,7 @@ class Used:
     session: str
     seen: Seen
     reinforced: bool
+    memory: Remembered
 
 
 @dataclass
@@ -142,6 +143,13 @@ class Model:
         )
         return next(alike, None)
 
+    def kept_by(self, session: str, seen: Seen) -> Remembered | None:
+        """The memory that its key names as long as that is there, otherwise the one of its words."""
+        used = self.keys.get(seen.key)
+        if used and any(one is used.memory for one in self.memories):
+            return used.memory
+        return self.find(session, seen.content)
+
     def promoted(self, session: str, report: session_pb2.ZReport) -> None:
         """A report of what went well is a memory of its session, too."""
         recorded = report.success_count + report.failure_count
@@ -155,6 +163,18 @@ class Model:
             made.ring = LONG_TERM
             made.successes, made.failures = report.success_count, report.failure_count
             self.memories.append(made)
+            self.born.append(made.id)
+
+    def report(self, session: str) -> session_pb2.ZReport | None:
+        """A session's report as it is read now: it leads to no memory that is not there."""
+        told = self.sessions[session].report
+        if told is None:
+            return None
+        read = session_pb2.ZReport()
+        read.CopyFrom(told.z_report)
+        if read.z_report_memory_id not in [one.id for one in self.memories]:
+            read.ClearField("z_report_memory_id")
+        return read
 
     def observe(self, session: str, seen: list[Seen]) -> str:
         """Keep all, or answer the reason why none is kept."""
@@ -166,7 +186,7 @@ class Model:
         if fresh and not self.sessions[session].open:
             return "SESSION_CLOSED"
         texts = {seen[at].content for at in fresh}
-        if any(not self.find(session, one.content) and one.content not in texts for one in seen):
+        if any(not self.kept_by(session, one) and one.content not in texts for one in seen):
             return "MEMORY_NOT_FOUND"
         new = {text for text in texts if not self.find(session, text)}
         if new and len(self.memories) + len(new) > self.memories_max:
@@ -240,8 +260,7 @@ class Model:
 
     def _keep(self, session: str, seen: Seen) -> None:
         there = self.find(session, seen.content)
-        if seen.key:
-            self.keys[seen.key] = Used(session, seen, there is not None)
+        reinforced = there is not None
         if there is None:
             self.sessions[session].positions += 1
             there = Remembered("", session, seen.content, self.sessions[session].positions)
@@ -249,3 +268,5 @@ class Model:
         else:
             there.reinforced += 1
         there.again(seen.outcome)
+        if seen.key:
+            self.keys[seen.key] = Used(session, seen, reinforced, there)

@@ -107,7 +107,7 @@ class Machine(RuleBasedStateMachine):
             assert told.z_report.failure_count == sum(one.failures for one in mine)
             known.open, known.report = False, told
             self.model.promoted(session, told.z_report)
-        assert told.z_report == known.report.z_report if known.report else False
+        assert told.z_report == self.model.report(session)
         read = self.memory.GetZReport(pb.GetZReportRequest(session_id=session)).z_report
         assert read == told.z_report
 
@@ -294,7 +294,7 @@ class Machine(RuleBasedStateMachine):
     def _took(self, after: Model, session: str, seen: list[Seen], told: list[memory_pb2.Memory]) -> None:
         """Learn the ids of new memories, and compare what was answered."""
         for one, memory in zip(seen, told, strict=True):
-            known = after.find(session, one.content)
+            known = after.kept_by(session, one)
             assert known
             if not known.id:
                 known.id = memory.id

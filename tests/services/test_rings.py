@@ -504,3 +504,32 @@ async def test_a_quota_holds_for_what_comes_back_and_what_follows(house: Caller)
     newer = superseded(house, kept.id, "Another one.")
     assert (await refused(newer))[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED")
     assert (await house.memory.GetStats(pb.GetStatsRequest())).memory_count == 3
+
+
+async def test_a_lost_reply_is_repeated_whatever_became_of_the_memory(house: Caller) -> None:
+    """Revised, superseded or brought back: the same key answers the same memory, as it is now."""
+    session_id = await a_session(house)
+    for number, change in enumerate(("revise", "supersede", "undelete")):
+        request = pb.ObserveRequest(
+            session_id=session_id, content=f"Fact {number}.", type=INSIGHT, idempotency_key=f"k{number}"
+        )
+        first = (await house.memory.Observe(request)).memory
+        if change == "revise":
+            await revised(house, first.id, "Something else.")
+        elif change == "supersede":
+            await superseded(house, first.id, "The opposite.")
+        else:
+            await house.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=first.id))
+            await house.memory.UndeleteMemory(pb.UndeleteMemoryRequest(memory_id=first.id))
+        again = await house.memory.Observe(request)
+        assert (again.memory.id, again.reinforced) == (first.id, False), change
+        assert again.memory.reinforcement_count == 0
+
+    # The same words without the key are something new once they are nobody's any more.
+    new = await house.memory.Observe(
+        pb.ObserveRequest(session_id=session_id, content="Fact 0.", type=INSIGHT)
+    )
+    old = await house.memory.Observe(
+        pb.ObserveRequest(session_id=session_id, content="Fact 0.", type=INSIGHT, idempotency_key="k0")
+    )
+    assert old.memory.id != new.memory.id
