@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -14,14 +12,12 @@ from libs.errors import Unavailable
 from libs.language.compression import shorten
 from libs.language.embeddings import RoutedEmbedder, Vector
 from libs.language.lexemes import Lexer
+from libs.language.lexing import Lexing
 from libs.language.tokens import TokenCounter
 from services.memory.memories.drafts import Batch, Draft
 from services.memory.memories.memory import Kept
 from services.memory.memories.observations import Observation, Raw, clean
 from services.memory.memories.store import Store
-
-AT_ONCE_CHARS_MAX = 4_000
-"""More text than this is understood in a thread, so that other calls do not wait for it."""
 
 
 class Observer:
@@ -38,10 +34,7 @@ class Observer:
         self._embedder = embedder
         self._counter = counter
         self._new_id = new_id
-        # A lexer serves one thread: the loop has its own, the single thread beside it another.
-        self._lexer = Lexer()
-        self._thread_lexer = Lexer()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="observe")
+        self._lexing = Lexing()
 
     async def observe(
         self,
@@ -68,13 +61,10 @@ class Observer:
         return Batch(drafts, vectors, model, self._embedder.model)
 
     async def _drafted(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]]) -> list[Draft]:
-        if sum(len(raw.content) for _, raw in raws) <= AT_ONCE_CHARS_MAX:
-            return self._drafts(keys, raws, self._lexer)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._drafts, keys, raws, self._thread_lexer)
+        def drafts(lexer: Lexer) -> list[Draft]:
+            return [self._draft(keys, clean(raw, path), lexer) for path, raw in raws]
 
-    def _drafts(self, keys: ProfileKeys, raws: Sequence[tuple[str, Raw]], lexer: Lexer) -> list[Draft]:
-        return [self._draft(keys, clean(raw, path), lexer) for path, raw in raws]
+        return await self._lexing.run(sum(len(raw.content) for _, raw in raws), drafts)
 
     def _draft(self, keys: ProfileKeys, observation: Observation, lexer: Lexer) -> Draft:
         counts = Counter(lexer.terms(observation.indexed))
