@@ -19,23 +19,6 @@ BEGIN
 END
 $$;
 
--- The memory that an observation was kept as: the one that its key names, otherwise the one of its words.
-CREATE FUNCTION memory.kept_by(p_profile uuid, p_session uuid, p_key_mac bytea, p_content_mac bytea) RETURNS uuid
-LANGUAGE sql STABLE
-SET enable_seqscan = off AS $$
-    SELECT coalesce(
-        (
-            SELECT m.id FROM memory.idempotency k
-            JOIN memory.memory m ON m.profile_id = k.profile_id AND m.id = k.memory_id
-            WHERE k.profile_id = p_profile AND k.key_mac = p_key_mac
-        ),
-        (
-            SELECT m.id FROM memory.memory m
-            WHERE m.profile_id = p_profile AND m.content_mac = p_content_mac AND m.session_id = p_session
-        )
-    )
-$$;
-
 -- Keep observations, all or none. Answers a row for each in its order: verdict 'kept' and the memory as it is
 -- now; or a single row with the verdict that refuses them all. With 'quota_exceeded' its number says how many new
 -- ones there is room for.
@@ -112,7 +95,13 @@ BEGIN
         SELECT FROM unnest(p_items) i
         WHERE i.content_mac <> ALL (ARRAY(
                 SELECT f.content_mac FROM unnest(p_items) WITH ORDINALITY f WHERE f.ordinality = ANY (v_fresh)))
-            AND memory.kept_by(p_profile, p_session, i.key_mac, i.content_mac) IS NULL
+            AND NOT EXISTS (
+                SELECT FROM memory.memory o
+                WHERE o.profile_id = p_profile AND o.content_mac = i.content_mac AND o.session_id = p_session)
+            AND NOT EXISTS (
+                SELECT FROM memory.idempotency k
+                JOIN memory.memory o ON o.profile_id = k.profile_id AND o.id = k.memory_id
+                WHERE k.profile_id = p_profile AND k.key_mac = i.key_mac)
     ) THEN
         DELETE FROM memory.idempotency k WHERE k.profile_id = p_profile AND k.key_mac = ANY (v_claimed);
         RETURN QUERY SELECT 0::bigint, 'memory_deleted', false, NULL::memory.shown;
@@ -234,14 +223,18 @@ BEGIN
     SELECT i.ordinality, 'kept', coalesce(k.reinforced, (m.whole).id <> i.id, false), m.whole
     FROM unnest(p_items) WITH ORDINALITY i
     LEFT JOIN LATERAL (
-        SELECT o.reinforced FROM memory.idempotency o
+        SELECT o.reinforced, o.memory_id FROM memory.idempotency o
         WHERE o.profile_id = p_profile AND o.key_mac = i.key_mac LIMIT 1
     ) k ON true
     LEFT JOIN LATERAL (
+        SELECT o AS whole FROM memory.shown o WHERE o.profile_id = p_profile AND o.id = k.memory_id LIMIT 1
+    ) n ON true
+    LEFT JOIN LATERAL (
         SELECT o AS whole FROM memory.shown o
-        WHERE o.profile_id = p_profile AND o.id = memory.kept_by(p_profile, p_session, i.key_mac, i.content_mac)
-        LIMIT 1
-    ) m ON true
+        WHERE (n.whole).id IS NULL
+            AND o.profile_id = p_profile AND o.content_mac = i.content_mac AND o.session_id = p_session LIMIT 1
+    ) c ON true
+    CROSS JOIN LATERAL (SELECT coalesce(n.whole, c.whole) AS whole OFFSET 0) m
     ORDER BY i.ordinality;
 END
 $$;
