@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import itertools
+import os
+import random
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,6 +74,11 @@ class _ManyAnswers(_Bearer, grpc.aio.UnaryStreamClientInterceptor):
         self, continuation: Continue, client_call_details: grpc.aio.ClientCallDetails, request: Any
     ) -> Any:
         return await continuation(self.shown(client_call_details), request)
+
+
+PORTS = range(20_000, 32_000)
+PORTS_OF_ONE = 1_500
+"""Of each process that runs tests; eight may."""
 
 
 @dataclass
@@ -248,10 +255,17 @@ async def neighbor(house_site: House) -> Caller:
 
 
 def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on, and that no other process of the tests is given.
+
+    Below those that the kernel gives to connections: a house that is down for a moment finds its port again.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = PORTS.start + worker * PORTS_OF_ONE
+    for port in random.sample(range(first, first + PORTS_OF_ONE), PORTS_OF_ONE):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def unknown_id() -> str:
