@@ -22,8 +22,8 @@ MEMORY = "treering.memory.v1.MemoryService"
 ACCESS = "treering.access.v1.AccessService"
 WORDS = "harbour crane lifts seventeen containers"
 FOREIGN = ("session_id", "memory_id", "memory_ids", "other_memory_id")
-UNKNOWN = "0f8fad5b-d9cb-469f-a165-70867728950e"
 """Every field of MemoryService that takes an id of something in a profile."""
+UNKNOWN = "0f8fad5b-d9cb-469f-a165-70867728950e"
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "Observe": {"content": WORDS, "type": "insight"},
     "ObserveBatch": {"observations": [{"content": WORDS, "type": "insight"}]},
@@ -110,7 +110,7 @@ def test_every_id_is_tried() -> None:
 
 @pytest.mark.parametrize(("case", "way"), TRIES, ids=lambda each: each if each in WAYS else ".".join(each))
 async def test_a_foreign_id_is_like_none(other: Neighbor, house: Caller, case: Case, way: str) -> None:
-    """Over every door the answer is that of a random id, to the letter, and nothing changes for the other."""
+    """M3: Over every door the answer is that of a random id, to the letter, and nothing changes for the other."""
     before = await other.holds()
     nobody, theirs = unknown_id(), other.ids[case.field]
     nothing = await told(house, way, case.rpc, case.request(nobody), nobody)
@@ -167,7 +167,7 @@ async def test_a_page_token_is_its_owners(house: Caller, neighbor: Caller, rpc: 
 
 
 async def test_numbers_and_scores_are_ones_own(house: Caller, neighbor: Caller) -> None:
-    """A hundred memories of another with the same words move no count, no rank and no digit of a score."""
+    """M3: A hundred memories of another with the same words move no count, no rank and no digit of a score."""
     session = await a_session(house)
     for number, text in enumerate((WORDS, "The crane was oiled.", "Lunch is at noon.")):
         request = {

@@ -183,6 +183,74 @@ async def test_many_wordings_at_once_leave_one(running: House, person: Caller) -
     assert holds.reinforcement_count == 11
 
 
+async def test_a_report_counts_an_outcome_once(running: House, person: Caller) -> None:
+    """Where it was recorded: not for what is repeated as well, nor in the other one's session."""
+    one, other = await session(person), await session(person)
+    for text, outcome in ((WORDINGS[0], SUCCESS), (WORDINGS[1], SUCCESS), ("Rain fell on the roof", FAILURE)):
+        await seen(person, text, one, outcome=outcome)
+        await looked_at(running)
+    await seen(person, WORDINGS[2], other, outcome=FAILURE)
+    await looked_at(running)
+    reports = [
+        (await person.memory.EndSession(pb.EndSessionRequest(session_id=each))).z_report
+        for each in (one, other)
+    ]
+
+    counted = [(each.observation_count, each.success_count, each.failure_count) for each in reports]
+    assert counted == [(3, 2, 1), (1, 0, 1)]
+
+
+async def test_a_repetition_is_found_by_its_labels(running: House, person: Caller) -> None:
+    """Whoever looks for its tag, or by its other name, finds what it repeats."""
+    first = await seen(person, WORDINGS[0], tags=["ops"])
+    await looked_at(running)
+    await seen(person, WORDINGS[1], tags=["night"], aliases=["zanzibar"])
+    await looked_at(running)
+    await seen(person, "Lunch is at noon")
+
+    for request in (
+        pb.SearchRequest(query=WORDINGS[0], tags=["night"]),
+        pb.SearchRequest(query=WORDINGS[0], tags=["ops"]),
+        pb.SearchRequest(query="zanzibar", limit=1),
+    ):
+        assert [hit.memory_id for hit in (await person.memory.Search(request)).hits] == [first], request
+
+
+async def test_a_repetition_can_come_to_stand_for_itself(running: House, person: Caller) -> None:
+    """Named as the newer wording of what it repeats it is found, and the older one is not."""
+    where = await session(person)
+    first = await seen(person, WORDINGS[0], where)
+    await looked_at(running)
+    second = await seen(person, WORDINGS[1], where)
+    await looked_at(running)
+    newer = await person.memory.Supersede(pb.SupersedeRequest(memory_id=first, content=WORDINGS[1]))
+    await looked_at(running)
+
+    assert (newer.memory.id, newer.memory.repeats, newer.memory.superseded_by) == (second, False, "")
+    assert (await read(person, first)).superseded_by == second
+    hits = (await person.memory.Search(pb.SearchRequest(query="restart the worker"))).hits
+    assert [hit.memory_id for hit in hits] == [second]
+
+
+async def test_a_repetition_outlives_no_delete_and_comes_back_as_one(running: House, person: Caller) -> None:
+    """Deleted and brought back it repeats what it did; without what it repeats it is found by nobody."""
+    first, second, _ = await observe_in_turn(running, person, *WORDINGS)
+    for memory_id in (second, first):
+        await person.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory_id))
+        back = await person.memory.UndeleteMemory(pb.UndeleteMemoryRequest(memory_id=memory_id))
+        assert (back.memory.repeats, back.memory.superseded_by) == (
+            memory_id == second,
+            first if memory_id == second else "",
+        )
+    await looked_at(running)
+    kept = await read(person, first)
+    assert (kept.reinforcement_count, kept.ring) == (2, memory_pb2.RING_PRACTICE)
+    await person.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=first))
+
+    assert not (await person.memory.Search(pb.SearchRequest(query=WORDINGS[1]))).hits
+    assert (await read(person, second)).superseded_by == first
+
+
 async def test_what_is_not_held_to_repeat(running: House, person: Caller) -> None:
     """What somebody else said, and what repeats a shock: each stays by itself."""
     first, second = (

@@ -29,20 +29,35 @@ ORDER BY started_at DESC, id DESC
 LIMIT $5;
 
 -- name: session_totals
--- Every observation counts, also where several became one memory.
-SELECT coalesce(sum(1 + reinforcement_count - helped_count), 0)::bigint AS observations,
-       coalesce(sum(successes), 0)::bigint AS successes,
-       coalesce(sum(failures), 0)::bigint AS failures
-FROM memory.memory WHERE profile_id = $1 AND session_id = $2;
+-- Every observation counts, also where several became one memory; an outcome where it was recorded, though it counts
+-- for what is repeated as well.
+SELECT coalesce(sum(1 + m.reinforcement_count - m.helped_count), 0)::bigint AS observations,
+       coalesce(sum(greatest(m.successes - r.successes, 0)), 0)::bigint AS successes,
+       coalesce(sum(greatest(m.failures - r.failures, 0)), 0)::bigint AS failures
+FROM memory.memory m
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(o.successes), 0) AS successes, coalesce(sum(o.failures), 0) AS failures
+    FROM memory.memory o WHERE o.profile_id = $1 AND o.superseded_by = m.id AND o.repeats
+) r
+WHERE m.profile_id = $1 AND m.session_id = $2;
 
 -- name: session_notes
--- The latest of a session that still hold, as far as its report reads them.
-SELECT id, version, type, outcome, 1 + reinforcement_count - helped_count AS observed, successes, failures,
+-- The latest of a session that still hold, as far as its report reads them. Repetitions count for what they repeat
+-- where that stands in the same session, for themselves otherwise.
+SELECT m.id, m.version, m.type, m.outcome, (1 + m.reinforcement_count - m.helped_count + r.observed)::bigint AS observed,
+       greatest(m.successes - r.successes, 0) AS successes, greatest(m.failures - r.failures, 0) AS failures,
        essence_sealed,
        CASE WHEN essence_sealed IS NULL THEN summary_sealed END AS summary_sealed,
        CASE WHEN essence_sealed IS NULL AND summary_sealed IS NULL THEN content_sealed END AS content_sealed,
        CASE WHEN type <= 2 THEN metadata_sealed END AS metadata_sealed
-FROM memory.memory m WHERE profile_id = $1 AND session_id = $2 AND (
+FROM memory.memory m
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(1 + o.reinforcement_count - o.helped_count) FILTER (WHERE o.session_id = $2), 0) AS observed,
+           coalesce(sum(o.successes) FILTER (WHERE o.session_id <> $2), 0) AS successes,
+           coalesce(sum(o.failures) FILTER (WHERE o.session_id <> $2), 0) AS failures
+    FROM memory.memory o WHERE o.profile_id = $1 AND o.superseded_by = m.id AND o.repeats
+) r
+WHERE profile_id = $1 AND session_id = $2 AND (
     superseded_by IS NULL
     -- What repeats something of another session was observed here all the same.
     OR (repeats AND NOT EXISTS (
