@@ -139,7 +139,7 @@ def test_what_is_under_way_is_finished(open_house: Premises, order: signal.Signa
 
 
 def test_a_killed_house_loses_nothing_it_acknowledged(open_house: Premises) -> None:
-    """M1: kill -9 under sixteen writers: no Postgres stays behind, and the next start has all that was answered.
+    """M1: kill -9 under sixteen writers: no Postgres stays, and the next start has all that was answered.
 
     Sent again with its key, each observation is the memory that it was; what was never answered is kept once.
     """

@@ -78,7 +78,7 @@ async def test_the_models_words_are_what_is_left(house: House, writer: Provider)
 
 
 async def test_nothing_is_held_while_it_writes(house: House, writer: Provider) -> None:
-    """D3: The memory can be read and changed meanwhile, and what was changed is not overwritten."""
+    """D3: the memory can be read and changed meanwhile, and what was changed is not overwritten."""
     caller, memory_id = await aged(house)
     writer.hangs = True
     sweeping = asyncio.ensure_future(caller.decay.Sweep(pb.SweepRequest()))

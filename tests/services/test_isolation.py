@@ -110,7 +110,7 @@ def test_every_id_is_tried() -> None:
 
 @pytest.mark.parametrize(("case", "way"), TRIES, ids=lambda each: each if each in WAYS else ".".join(each))
 async def test_a_foreign_id_is_like_none(other: Neighbor, house: Caller, case: Case, way: str) -> None:
-    """M3: Over every door the answer is that of a random id, to the letter, and nothing changes for the other."""
+    """M3: over every door the answer is that of a random id, and nothing changes for the other."""
     before = await other.holds()
     nobody, theirs = unknown_id(), other.ids[case.field]
     nothing = await told(house, way, case.rpc, case.request(nobody), nobody)
@@ -167,7 +167,7 @@ async def test_a_page_token_is_its_owners(house: Caller, neighbor: Caller, rpc: 
 
 
 async def test_numbers_and_scores_are_ones_own(house: Caller, neighbor: Caller) -> None:
-    """M3: A hundred memories of another with the same words move no count, no rank and no digit of a score."""
+    """M3: a hundred memories of another with the same words move no count, rank or digit of a score."""
     session = await a_session(house)
     for number, text in enumerate((WORDS, "The crane was oiled.", "Lunch is at noon.")):
         request = {

@@ -106,7 +106,7 @@ async def test_identical_observations_are_one_memory(house: Caller) -> None:
 
 
 async def test_a_repeated_call_answers_alike(house: Caller) -> None:
-    """M2: The same key and request: the same memory, not reinforced."""
+    """M2: the same key and request: the same memory, not reinforced."""
     session = await a_session(house)
     answers = await asyncio.gather(*(observed(house, session, "once", idempotency_key="k") for _ in range(8)))
 
@@ -229,7 +229,7 @@ async def test_limits_themselves_are_fine(house: Caller) -> None:
 
 
 async def test_a_session_is_found_while_open_and_ends_once(house: Caller) -> None:
-    """M9: Sixteen ends at once answer one report; then the name starts another session."""
+    """M9: sixteen ends at once answer one report; then the name starts another session."""
     session = await a_session(house, "run 7", "claude")
     assert await a_session(house, "run 7", "someone else") == session
     await observed(house, session, "It works.", outcome=memory_pb2.OUTCOME_SUCCESS)
@@ -392,7 +392,7 @@ async def test_a_timeline_shows_what_stood_around(house: Caller) -> None:
 
 
 async def test_a_deleted_memory_is_gone(house: Caller) -> None:
-    """M4: From every rpc; deleting it again is like deleting what never was."""
+    """M4: from every rpc; deleting it again is like deleting what never was."""
     session = await a_session(house)
     memory = (await observed(house, session, "the zanzibar protocol", aliases=["zp"])).memory
     await house.memory.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory.id))

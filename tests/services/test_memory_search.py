@@ -158,7 +158,7 @@ async def test_a_small_scope_is_filled_from_a_large_profile(house: Caller) -> No
 
 
 async def test_layer_one_shows_no_more_than_it_may(house: Caller) -> None:
-    """M6: At most 150 tokens a hit, and never what only the full text has."""
+    """M6: at most 150 tokens a hit, and never what only the full text has."""
     counter = TokenCounter()
     started = await house.memory.StartSession(pb.StartSessionRequest(content_session_id="s"))
     content = " ".join(f"Step {n} copied file {n}.txt to host{n}." for n in range(500))

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from google.protobuf.struct_pb2 import Struct
 from treering.memory.v1 import memory_pb2
 from treering.memory.v1 import memory_service_pb2 as pb
 
@@ -22,6 +23,7 @@ SOON = {"TREERING_MEMORY_CURATE_SECONDS": "0.05"}
 SECONDS_MAX = 60
 NO_CONFLICT = ("NOT_FOUND", "CONFLICT_NOT_FOUND", [])
 INSIGHT = memory_pb2.OBSERVATION_TYPE_INSIGHT
+RESULT = memory_pb2.OBSERVATION_TYPE_TOOL_RESULT
 SUCCESS, FAILURE = memory_pb2.OUTCOME_SUCCESS, memory_pb2.OUTCOME_FAILURE
 WORDINGS = (
     "Restart the worker after every deploy",
@@ -198,6 +200,20 @@ async def test_a_report_counts_an_outcome_once(running: House, person: Caller) -
 
     counted = [(each.observation_count, each.success_count, each.failure_count) for each in reports]
     assert counted == [(3, 2, 1), (1, 0, 1)]
+
+
+async def test_a_tool_was_used_as_often_as_it_was_observed(running: House, person: Caller) -> None:
+    """Also where one result only said again in other words what another had said."""
+    one, tool = await session(person), Struct()
+    tool.update({"tool": "runbook"})
+    for text in WORDINGS:
+        request = pb.ObserveRequest(session_id=one, content=text, type=RESULT, outcome=SUCCESS, metadata=tool)
+        await person.memory.Observe(request)
+        await looked_at(running)
+    report = (await person.memory.EndSession(pb.EndSessionRequest(session_id=one))).z_report
+
+    [used] = report.tools_used
+    assert (used.uses, used.successes, report.observation_count) == (3, 3, 3)
 
 
 async def test_a_repetition_is_found_by_its_labels(running: House, person: Caller) -> None:

@@ -152,7 +152,7 @@ async def test_a_caller_puts_a_memory_into_a_ring(house: Caller) -> None:
 
 
 async def test_long_term_is_earned(house: Caller) -> None:
-    """M7: Refused below 0.7, naming score and limit; taken at 0.7 and above; left in the call that goes below."""
+    """M7: refused below 0.7, naming score and limit; taken from 0.7 on; left in the call that goes below."""
     memory = await a_memory(house)
     unknown = promoted(house, memory.id, LONG_TERM)
     assert await refused(unknown) == ("FAILED_PRECONDITION", "RING_NOT_EARNED", [])

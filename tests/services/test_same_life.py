@@ -25,7 +25,7 @@ NOISE = 100
 
 
 async def test_the_same_life_twice(house_site: House) -> None:
-    """M3: A trace of every method is answered alike before and after another lived the same life, and more.
+    """M3: a trace of every method is answered alike before and after another lived the same life, and more.
 
     Ids, times and page tokens apart, and how often something was read, which is counted a moment later.
     """

@@ -97,7 +97,7 @@ async def test_pgvector_is_new_enough(room_dsn: str, version: str, ok: bool) -> 
 
 
 async def test_walls_that_hold_let_the_house_open(room: Database) -> None:
-    """M8: Under the service's role every table of profiles passes, and the test leaves no row."""
+    """M8: under the service's role every table of profiles passes, and the test leaves no row."""
     tables = await checks.profile_tables(room, ROOM.schema)
 
     assert tables == ["room.data_key", "room.thing"]

@@ -61,7 +61,7 @@ async def test_every_query_prepares(room: Memories, package: str) -> None:
 
 
 async def test_isolation_holds(room: Memories) -> None:
-    """M8: No table of memory shows or takes a row without a profile."""
+    """M8: no table of memory shows or takes a row without a profile."""
     async with migrations.owner(room.dsn) as connection:
         tables = await checks.profile_tables(connection, SCHEMA.schema)
 
@@ -162,7 +162,7 @@ async def test_identical_items_of_a_batch_are_kept_once(room: Memories) -> None:
 
 
 async def test_a_key_makes_a_repeated_call_answer_alike(room: Memories) -> None:
-    """M2: Thirty-two with one key: one memory, never reinforced; also after the session ended."""
+    """M2: thirty-two with one key: one memory, never reinforced; also after the session ended."""
     profile = uuid4()
     session = await room.session(profile)
 
@@ -191,7 +191,7 @@ async def test_a_replay_remembers_that_it_reinforced(room: Memories) -> None:
 
 
 async def test_a_key_belongs_to_one_request(room: Memories) -> None:
-    """M2: Another content, outcome or session under the same key is refused, and keeps nothing."""
+    """M2: another content, outcome or session under the same key is refused, and keeps nothing."""
     profile = uuid4()
     session = await room.session(profile)
     await room.observe(profile, session, "once", idempotency_key="k")
@@ -276,7 +276,7 @@ async def test_a_session_is_found_by_its_name_while_open(room: Memories) -> None
 
 
 async def test_a_session_ends_once(room: Memories) -> None:
-    """M9: Sixteen ends at once, each telling it otherwise: one report, the same for all."""
+    """M9: sixteen ends at once, each telling it otherwise: one report, the same for all."""
     profile = uuid4()
     session = await room.session(profile)
     await room.observe(profile, session, "We chose Postgres.", type=Type.DECISION, outcome=Outcome.SUCCESS)
@@ -385,7 +385,7 @@ async def test_observing_and_deleting_at_once_ends(room: Memories) -> None:
 
 
 async def test_long_term_has_to_be_earned(room: Memories) -> None:
-    """M7: The database refuses it below 0.7, and takes it away when failures come."""
+    """M7: the database refuses it below 0.7, and takes it away when failures come."""
     profile = uuid4()
     session = await room.session(profile)
     await room.observe(profile, session, "x", outcome=Outcome.SUCCESS)

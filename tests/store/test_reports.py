@@ -75,7 +75,7 @@ async def test_a_report_of_what_went_well_is_promoted(
 
 
 async def test_sixteen_ends_promote_once(room: Memories) -> None:
-    """M9: One report and one memory, whoever comes first."""
+    """M9: one report and one memory, whoever comes first."""
     profile = uuid4()
     session = await a_session(room, profile, 3)
     ends = await asyncio.gather(
@@ -89,7 +89,7 @@ async def test_sixteen_ends_promote_once(room: Memories) -> None:
 
 
 async def test_a_report_that_was_not_written_is_written_by_the_next(room: Memories) -> None:
-    """M9: Killed between end and report: the session takes nothing more, and whoever ends it again reports it."""
+    """M9: killed between end and report, the session takes nothing more; whoever ends it again reports it."""
     profile = uuid4()
     session = await a_session(room, profile, 2)
     with pytest.raises(Unavailable):

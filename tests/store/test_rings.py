@@ -69,7 +69,7 @@ async def test_no_statement_takes_a_shock_out_by_accident(room: Memories, change
 async def test_no_statement_puts_into_long_term_what_has_not_earned_it(
     room: Memories, successes: int
 ) -> None:
-    """M7: The mean is computed in whole numbers, so there is no NaN that could pass."""
+    """M7: the mean is computed in whole numbers, so there is no NaN that could pass."""
     profile = uuid4()
     kept = await room.observe(profile, await room.session(profile), "Rain.")
     update = "UPDATE memory.memory SET ring = 4, successes = $3 WHERE profile_id = $1 AND id = $2"
