@@ -249,3 +249,17 @@ async def test_a_deleted_memory_leaves_the_queue(room: Memories) -> None:
     await room.rings.restore(profile, memory_id, 10, room.clock())
     assert await a_curator(room).curate() == 1
     assert (await standing(room, memory_id))[0] == Ring.SHOCK
+
+
+async def test_an_unreadable_memory_holds_up_no_other(room: Memories) -> None:
+    """Neither one that waits itself nor one that is close to what waits."""
+    profile = uuid4()
+    broken, close = await disaster(room, profile), await disaster(room, profile, f"{DISASTER} Again.")
+    await room.rows("UPDATE memory.memory SET content_sealed = 'x' WHERE id = $1", broken)
+    assert await a_curator(room).curate() == 2
+    assert await waiting(room) == 0
+    later = await disaster(room, profile, f"{DISASTER} Once more.")
+    await a_curator(room).curate()
+
+    assert (await standing(room, broken))[0] == Ring.FRESH
+    assert [(await standing(room, one))[0] for one in (close, later)] == [Ring.SHOCK] * 2

@@ -14,7 +14,7 @@ from libs.data.postgres import Database
 from libs.language.embeddings import Vector
 from services.memory.curation.curation import Subject, Verdict
 from services.memory.memories.rings import Outcome, Ring, Type
-from services.memory.memories.rows import fullest_of
+from services.memory.memories.rows import readable_of
 
 PACKAGE = "services.memory.curation"
 WAIT = timedelta(seconds=60)
@@ -55,14 +55,14 @@ class CurationStore:
         return claimed
 
     async def waiting(self, profile: UUID, turns: Turns, model: str) -> dict[UUID, Waiting]:
-        """Those of some memories that are there and fresh, with their vectors of this model."""
+        """Those of some memories that are there, fresh and readable, with their vectors of this model."""
         keys = await self._keyring.of(profile)
         async with self._database.as_profile(profile) as connection:
             found = await connection.fetch(self._queries.subjects, profile, list(turns), model)
         return {
             row["id"]: Waiting(
                 Subject(
-                    text=fullest_of(keys, row),
+                    text=text,
                     type=Type(row["type"]),
                     outcome=Outcome(row["outcome"]),
                     successes=row["successes"],
@@ -73,6 +73,7 @@ class CurationStore:
                 row["embedding"],
             )
             for row in found
+            if (text := readable_of(keys, row)) is not None
         }
 
     async def keep(

@@ -6,9 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+import structlog
 
 from libs.data.keyring import ProfileKeys
 from libs.data.postgres import Row
+from libs.data.sealing import SealedRecordBroken
 from libs.language.embeddings import Vector
 from libs.language.lexemes import fold_name
 from services.memory.memories.drafts import Draft
@@ -24,6 +26,8 @@ TF_MAX = 32_767
 
 Item = tuple[Any, ...]
 """A ``memory.item`` in the order of its fields."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 def blind_name(keys: ProfileKeys, kind: str, name: str) -> bytes:
@@ -155,6 +159,15 @@ def labels_of(keys: ProfileKeys, row: Row) -> Labels:
 def fullest_of(keys: ProfileKeys, row: Row) -> str:
     """The fullest text of a row that may have only some of them."""
     return _open(keys, "content", row) or _open(keys, "summary", row) or _open(keys, "essence", row)
+
+
+def readable_of(keys: ProfileKeys, row: Row) -> str | None:
+    """The same; ``None`` where it does not open: work on many at once is not held up by a broken one."""
+    try:
+        return fullest_of(keys, row)
+    except SealedRecordBroken:
+        log.exception("memory.unreadable", memory=str(row["id"]))
+        return None
 
 
 def whole_of(keys: ProfileKeys, row: Row) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 from libs.data import sql
 from libs.data.keyring import Keyring
 from libs.data.postgres import Database
-from services.memory.memories.rows import fullest_of, memory_of
+from services.memory.memories.rows import memory_of, readable_of
 from services.memory.repetition.conflicts import Conflict, ConflictKind, ConflictNotFound, Suspicion
 
 PACKAGE = "services.memory.repetition"
@@ -55,9 +55,8 @@ class RepetitionStore:
             )
         near: dict[UUID, list[Near]] = defaultdict(list)
         for row in found:
-            near[row["asked"]].append(
-                Near(row["id"], row["version"], fullest_of(keys, row), row["cosine"], row["later"])
-            )
+            if (text := readable_of(keys, row)) is not None:
+                near[row["asked"]].append(Near(row["id"], row["version"], text, row["cosine"], row["later"]))
         return near
 
     async def repeat(
