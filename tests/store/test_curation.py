@@ -263,3 +263,19 @@ async def test_an_unreadable_memory_holds_up_no_other(room: Memories) -> None:
 
     assert (await standing(room, broken))[0] == Ring.FRESH
     assert [(await standing(room, one))[0] for one in (close, later)] == [Ring.SHOCK] * 2
+
+
+async def test_what_was_repeated_before_its_turn_may_repeat_something(room: Memories) -> None:
+    """It is PRACTICE by then, and what it repeats is reinforced by all of them."""
+    profile = uuid4()
+    one, other = await room.session(profile), await room.session(profile)
+    first = (await room.observe(profile, one, "Restart the worker after every deploy")).memory.id
+    await a_curator(room).curate()
+    again = [await room.observe(profile, other, "After every deploy, restart the worker") for _ in range(3)]
+    assert (await standing(room, again[0].memory.id))[0] == Ring.PRACTICE
+    await a_curator(room).curate()
+
+    rows = await room.rows(
+        "SELECT superseded_by, repeats, reinforcement_count FROM memory.memory ORDER BY repeats"
+    )
+    assert [tuple(row) for row in rows] == [(None, False, 3), (first, True, 2)]
