@@ -55,7 +55,7 @@ class CurationStore:
         return claimed
 
     async def waiting(self, profile: UUID, turns: Turns, model: str) -> dict[UUID, Waiting]:
-        """Those of some memories that are there, readable and not placed yet, with their vectors of this model."""
+        """Those of some memories that are there, readable and not placed yet; vectors of this model only."""
         keys = await self._keyring.of(profile)
         async with self._database.as_profile(profile) as connection:
             found = await connection.fetch(self._queries.subjects, profile, list(turns), model)
