@@ -8,8 +8,8 @@ from dataclasses import replace
 from services.memory.memories.rings import Ring
 from services.memory.search.ranking import Candidate, Ranked, Scope, coverage
 
-SHOCKS_MAX = 3
-"""More warnings than that are read by nobody."""
+SHOCKS_MAX = 10
+"""As many as the query `search` brings by their meaning alone, and by their words."""
 SHOCK_COSINE_MIN = 0.25
 """From here on a shock is relevant. Of 144 pairs of queries and shocks with the local model, what had nothing
 to do with one another was below 0.19. No score: that tells how far one stands out, and what is alike would
