@@ -36,9 +36,9 @@ demo: ## the story of a session, in a house that is gone afterwards
 	$(set_up) run
 	@exec $(bin)/treering demo
 
-bench: ## measure; `make bench LOCOMO=FILE` for retrieval quality too
+bench: ## measure; `make bench LOCOMO=FILE THREATS=FILE` for retrieval and screening too
 	$(set_up) dev
-	@exec $(bin)/python -m bench $(if $(LOCOMO),--locomo '$(LOCOMO)')
+	@exec $(bin)/python -m bench $(if $(LOCOMO),--locomo '$(LOCOMO)') $(if $(THREATS),--threats '$(THREATS)')
 
 lock: ## pin the newest packages that pyproject.toml allows (needs uv)
 	$(compile) --upgrade --group pyproject.toml:dev -o requirements/dev.lock

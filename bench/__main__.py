@@ -23,6 +23,7 @@ from bench import (
     overhead,
     precision,
     scale,
+    screening,
     waking,
     writes,
 )
@@ -42,6 +43,9 @@ def main() -> int:
     """Run every measurement, or only those that are named."""
     parser = argparse.ArgumentParser("bench", description=__doc__)
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="a LoCoMo file, to measure retrieval on")
+    parser.add_argument(
+        "--threats", type=Path, metavar="FILE", help="labelled texts, to measure screening on"
+    )
     parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
     arguments = parser.parse_args()
     page: Page = {"at": datetime.now(UTC).isoformat(), "machine": platform.platform()}
@@ -105,6 +109,11 @@ def measure_precision(_: argparse.Namespace) -> Page:
 def measure_curation(_: argparse.Namespace) -> Page:
     """How often the curator is right, on observations of our own."""
     return uvloop.run(curation.run())
+
+
+def measure_screening(arguments: argparse.Namespace) -> Page:
+    """What screening catches: on entries of our own, and on a file of threats, if one is given."""
+    return screening.run(arguments.threats)
 
 
 def measure_locomo(arguments: argparse.Namespace) -> Page | None:
@@ -179,6 +188,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Page | None]] = {
     "search": measure_search,
     "precision": measure_precision,
     "curation": measure_curation,
+    "screening": measure_screening,
     "locomo": measure_locomo,
     "decay": measure_decay,
 }

@@ -1,4 +1,4 @@
-"""What a text holds in an encoding: base64, base32, hex, binary, percent, entities, rot13; a bounded part of it."""
+"""What a text holds in an encoding: base64, base32, hex, binary, percent, entities, rot13; a part of it."""
 
 from __future__ import annotations
 

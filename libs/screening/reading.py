@@ -21,7 +21,10 @@ _WORD_CHARS_MAX = 64
 _BEFORE = 3
 """How many words back an excuse may stand."""
 _QUOTES = "\"'`“”„«»‘’「」"
-_MARKUP = r"https?://|www\.|<!--|<\||\|>|```|#{2,}|-{3,}|~/|\$|@|\[/?|</?|\.(?=(?:env|netrc|pgpass|npmrc|ssh|aws)\b)"
+_SIGNS = "[\u064b-\u065f\u0900-\u0963\u0966-\u0dff]"
+"""Vowel signs, which are no letters by themselves."""
+_LINK = r"https?://|www\."
+_MARKUP = r"<!--|<\||\|>|```|#{2,}|-{3,}|~/|\$|@|\[/?|</?|\.(?=(?:env|netrc|pgpass|npmrc|ssh|aws)\b)"
 _STOPS = frozenset(".!?;。！？।؟")
 _STOP = r"[.!?;](?=\s|$)|[。！？।؟]"
 
@@ -63,10 +66,10 @@ class Reader:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         unspaced = "".join(f"{re.escape(word)}|" for word in vocabulary.unspaced)
-        spaced = "[^\\W_\u3040-\u9fff\u0e00-\u0e7f]"
-        self._ascii_token = re.compile(rf"[a-z0-9]+(?:[$!][a-z0-9]+)*|{_STOP}|{_MARKUP}")
+        spaced = f"(?:[^\\W_\u3040-\u9fff\u0e00-\u0e7f]|{_SIGNS})"
+        self._ascii_token = re.compile(rf"{_LINK}|[a-z0-9]+(?:[$!][a-z0-9]+)*|{_STOP}|{_MARKUP}")
         self._token = re.compile(
-            rf"{spaced}+(?:[$!]{spaced}+)*|{_STOP}|{_MARKUP}|{unspaced}[\u3040-\u9fff\u0e00-\u0e7f]"
+            rf"{_LINK}|{spaced}+(?:[$!]{spaced}+)*|{_STOP}|{_MARKUP}|{unspaced}[\u3040-\u9fff\u0e00-\u0e7f]"
         )
         self._sets_of = lru_cache(_REMEMBERED)(self._look_up)
         self._longest = max(map(len, vocabulary.words))
