@@ -16,7 +16,11 @@ RUNS_MAX = 8
 _RUN_CHARS_MAX = 8_192
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,8192}={0,2}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,8192}={0,6}")
-_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:]?){8,4096}")
+_HEX = re.compile(
+    r"(?:[0-9A-Fa-f]{2}){8,4096}|(?:\\x[0-9A-Fa-f]{2}){8,4096}"
+    r"|(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:]){7,4096}(?:0x|\\x)?[0-9A-Fa-f]{2}"
+)
+"""Separated throughout or not at all, so that a number before a run is no part of it."""
 _BINARY = re.compile(r"(?:[01]{8}[ ,]?){6,1024}")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){4}")
 _ENTITY = re.compile(r"&(?:#|[a-z]{2,8};)")

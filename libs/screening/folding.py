@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 
 _CACHED_MAX = 20_000
 """Code points whose folding is remembered; more than any two languages need."""
@@ -55,15 +57,11 @@ def respellings(word: str) -> tuple[str, ...]:
     return (latin, latin.translate(_DIGITS)) if latin.isascii() else ()
 
 
-def place(text: str, table: Folding, start: int, end: int) -> tuple[int, int]:
+def ends(text: str, table: Folding) -> list[int]:
+    """Where the folding of each character of a text ends in the folded text."""
+    return list(accumulate(map(len, map(table.__getitem__, map(ord, text)))))
+
+
+def place(ends: list[int], start: int, end: int) -> tuple[int, int]:
     """Where a stretch of the folded text stands in the text as it came."""
-    first, last, folded = len(text), len(text), 0
-    for at, char in enumerate(text):
-        width = len(table[ord(char)])
-        if first == len(text) and folded + width > start:
-            first = at
-        folded += width
-        if folded >= end:
-            last = at + 1
-            break
-    return first, last
+    return bisect_right(ends, start), bisect_left(ends, end) + 1

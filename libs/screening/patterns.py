@@ -10,7 +10,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from importlib import resources
+from operator import or_
 from typing import Any
 
 from libs.screening.folding import Folding
@@ -27,7 +29,7 @@ class Step:
 
     gap: int
     words: int
-    """The number of the set."""
+    """The bit of the set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Sequence:
     """Words in their order."""
 
     steps: tuple[Step, ...]
-    needed: frozenset[int]
-    """Every set of words that it takes."""
+    needed: int
+    """The bits of every set of words that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Pattern:
     severity: Severity
     scope: Scope
     sequences: tuple[Sequence, ...]
-    unless: int | None
+    unless: int
     """Words that excuse it when one stands within three words before."""
     mentions: bool
     """Whether it may be quoted where attacks are talked about."""
@@ -58,10 +60,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Which sets a word is in."""
+    """Which sets a word is in, as bits."""
 
-    words: Mapping[str, frozenset[int]]
-    stems: Mapping[str, frozenset[int]]
+    words: Mapping[str, int]
+    stems: Mapping[str, int]
     """Beginnings of words, each at least two letters long."""
     unspaced: tuple[str, ...]
     """Words of scripts that write no spaces, longest first."""
@@ -83,13 +85,13 @@ def load() -> Catalogue:
 
 
 def compiled(data: Mapping[str, Any]) -> Catalogue:
-    """Number the sets of words, and write patterns in numbers.
+    """Give each set of words a bit, and write patterns in bits.
 
     Raises ``ValueError`` for a list that is not there, a stem under two letters, a gap over 32 words.
     """
     sets = _Sets({name: tuple(listed.split()) for name, listed in data["words"].items()})
     patterns = tuple(_pattern(row, sets) for row in data["pattern"])
-    talk = sets.number("@talk")
+    talk = sets.bit("@talk")
     return Catalogue(patterns, sets.vocabulary(), talk)
 
 
@@ -99,30 +101,26 @@ def is_unspaced(word: str) -> bool:
 
 
 class _Sets:
-    """Sets of words, each with a number; a word knows the sets that it is in."""
+    """Sets of words, each with a bit; a word bears the bits of the sets that it is in."""
 
     def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
         self._lists = lists
-        self._numbers: dict[str, int] = {}
-        self._words: dict[str, set[int]] = {}
-        self._stems: dict[str, set[int]] = {}
+        self._bits: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
         self._fold = Folding()
 
-    def number(self, alternatives: str) -> int:
-        if alternatives not in self._numbers:
-            number = self._numbers[alternatives] = len(self._numbers)
+    def bit(self, alternatives: str) -> int:
+        if alternatives not in self._bits:
+            bit = self._bits[alternatives] = 1 << len(self._bits)
             for one in alternatives.split("|"):
                 for word in self._listed(one):
-                    self._add(word.translate(self._fold), number)
-        return self._numbers[alternatives]
+                    self._add(word.translate(self._fold), bit)
+        return self._bits[alternatives]
 
     def vocabulary(self) -> Vocabulary:
         unspaced = sorted(filter(is_unspaced, self._words), key=len, reverse=True)
-        words, stems = (
-            {word: frozenset(numbers) for word, numbers in kept.items()}
-            for kept in (self._words, self._stems)
-        )
-        return Vocabulary(words, stems, tuple(unspaced))
+        return Vocabulary(self._words, self._stems, tuple(unspaced))
 
     def _listed(self, one: str) -> Iterable[str]:
         if not one.startswith("@") or one == "@":
@@ -131,11 +129,12 @@ class _Sets:
             raise ValueError(f"No list of words is called {one}")
         return self._lists[one[1:]]
 
-    def _add(self, word: str, number: int) -> None:
+    def _add(self, word: str, bit: int) -> None:
         stem = word.rstrip("*")
         if len(stem) < (_STEM_CHARS_MIN if word.endswith("*") else 1):
             raise ValueError(f"The stem {word!r} must have at least {_STEM_CHARS_MIN} letters")
-        (self._stems if word.endswith("*") else self._words).setdefault(stem, set()).add(number)
+        kept = self._stems if word.endswith("*") else self._words
+        kept[stem] = kept.get(stem, 0) | bit
 
 
 def _pattern(row: Mapping[str, Any], sets: _Sets) -> Pattern:
@@ -145,7 +144,7 @@ def _pattern(row: Mapping[str, Any], sets: _Sets) -> Pattern:
         severity=Severity(row["severity"]),
         scope=Scope[row["scope"].upper()],
         sequences=tuple(_sequence(written, sets) for written in row["match"]),
-        unless=sets.number(row["unless"]) if "unless" in row else None,
+        unless=sets.bit(row["unless"]) if "unless" in row else 0,
         mentions=row.get("mentions", True),
         example=row["example"],
         counter_example=row["counter_example"],
@@ -161,6 +160,6 @@ def _sequence(written: str, sets: _Sets) -> Sequence:
             if gap > GAP_MAX:
                 raise ValueError(f"{written}: a gap has at most {GAP_MAX} words")
         else:
-            steps.append(Step(gap, sets.number(part)))
+            steps.append(Step(gap, sets.bit(part)))
             gap = 0
-    return Sequence(tuple(steps), frozenset(step.words for step in steps))
+    return Sequence(tuple(steps), reduce(or_, (step.words for step in steps), 0))

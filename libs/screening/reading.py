@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 from libs.screening.folding import respellings
 from libs.screening.patterns import GAP_MAX, Sequence, Step, Vocabulary
 
 _REMEMBERED = 16_384
 """Words whose sets are remembered."""
-_NONE: frozenset[int] = frozenset()
 _STEM_CHARS_MAX = 16
 _SENTENCE = GAP_MAX + 1
 """How far apart two sentences are counted, so that no sequence reaches over a full stop."""
@@ -35,21 +35,21 @@ class Words:
     A place is the number of a word in its text; a full stop counts for more words than any gap.
     """
 
-    def __init__(
-        self, text: str, places: dict[frozenset[int], list[int]], spans: dict[int, re.Match[str]]
-    ) -> None:
+    def __init__(self, text: str, places: dict[int, list[int]], spans: dict[int, re.Match[str]]) -> None:
         self.text = text
         self._places = places
         self._spans = spans
         self._sorted: dict[int, list[int]] = {}
-        self.present: frozenset[int] = _NONE.union(*places)
+        self.present = reduce(or_, places, 0)
+        """The bits of all sets of which a word is there."""
+        self.absent = ~self.present
 
-    def places(self, number: int) -> list[int]:
+    def places(self, bit: int) -> list[int]:
         """Where words of a set stand, in order."""
-        if number not in self._sorted:
-            lists = [at for numbers, at in self._places.items() if number in numbers]
-            self._sorted[number] = lists[0] if len(lists) == 1 else sorted(at for one in lists for at in one)
-        return self._sorted[number]
+        if bit not in self._sorted:
+            lists = [at for bits, at in self._places.items() if bits & bit]
+            self._sorted[bit] = lists[0] if len(lists) == 1 else sorted(at for one in lists for at in one)
+        return self._sorted[bit]
 
     def start(self, place: int) -> int:
         """The first character of a word."""
@@ -76,19 +76,19 @@ class Reader:
 
     def read(self, text: str) -> Words:
         """The words of a folded text."""
-        places: dict[frozenset[int], list[int]] = {}
+        places: dict[int, list[int]] = {}
         spans: dict[int, re.Match[str]] = {}
-        at = 0
+        stops = 0
         sets_of = self._sets_of
         token = self._ascii_token if text.isascii() else self._token
-        for found in token.finditer(text):
+        for number, found in enumerate(token.finditer(text), 1):
             word = found[0]
-            at += 1
             if sets := sets_of(word if len(word) <= _WORD_CHARS_MAX else ""):
+                at = number + stops
                 places.setdefault(sets, []).append(at)
                 spans[at] = found
             elif word in _STOPS:
-                at += _SENTENCE
+                stops += _SENTENCE
         return Words(text, places, spans)
 
     def split(self, glued: str) -> str:
@@ -102,22 +102,22 @@ class Reader:
             at += known or 1
         return "".join(cut)
 
-    def _look_up(self, word: str) -> frozenset[int]:
+    def _look_up(self, word: str) -> int:
         sets = self._exactly(word)
         for spelling in () if sets else respellings(word):
             sets |= self._exactly(spelling)
         return sets
 
-    def _exactly(self, word: str) -> frozenset[int]:
-        sets = self._vocabulary.words.get(word, _NONE)
+    def _exactly(self, word: str) -> int:
+        sets = self._vocabulary.words.get(word, 0)
         for length in range(2, min(len(word), _STEM_CHARS_MAX) + 1):
-            sets |= self._vocabulary.stems.get(word[:length], _NONE)
+            sets |= self._vocabulary.stems.get(word[:length], 0)
         return sets
 
 
-def occurrences(sequence: Sequence, words: Words, unless: int | None) -> list[tuple[int, int]]:
+def occurrences(sequence: Sequence, words: Words, unless: int) -> list[tuple[int, int]]:
     """The places of its first and last word wherever a sequence stands. Takes time linear in the words."""
-    if not sequence.needed <= words.present:
+    if sequence.needed & words.absent:
         return []
     first, *others = sequence.steps
     level = [(place, place) for place in words.places(first.words)]
@@ -125,7 +125,7 @@ def occurrences(sequence: Sequence, words: Words, unless: int | None) -> list[tu
         level = _extended(level, step, words)
         if not level:
             return level
-    if unless is not None and unless in words.present:
+    if unless & words.present:
         excuses = words.places(unless)
         level = [found for found in level if not _within(excuses, found[0], _BEFORE)]
     return level
@@ -152,7 +152,7 @@ def _within(places: list[int], place: int, words: int) -> bool:
 
 def is_mention(words: Words, place: int, end: int, talk: int) -> bool:
     """Whether a match is quoted, and the sentence before the quotation talks about attacks."""
-    if talk not in words.present or not _within(words.places(talk), place, _MENTIONED):
+    if not talk & words.present or not _within(words.places(talk), place, _MENTIONED):
         return False
     start = words.start(place)
     before, after = words.text[max(0, start - 40) : start], words.text[end : end + 60]

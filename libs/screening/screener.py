@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from libs.screening.decoding import views
-from libs.screening.folding import Folding, place
+from libs.screening.folding import Folding, ends, place
 from libs.screening.invisible import hidden
 from libs.screening.patterns import Catalogue, Pattern, load
 from libs.screening.reading import Reader, Words, is_mention, occurrences
@@ -50,10 +50,13 @@ class Screener:
         return Verdict(tuple(sorted(found[:FINDINGS_MAX], key=lambda one: (one.start, one.id))))
 
     def _plain(self, text: str, folded: str, scope: Scope) -> Iterator[Finding]:
-        words = self._reader.read(folded)
-        for pattern, start, end in self._matches(words, scope):
-            where = (start, end) if text.isascii() else place(text, self._folding, start, end)
-            yield _finding(pattern, *where, "plain")
+        places: list[int] = []
+        for pattern, start, end in self._matches(self._reader.read(folded), scope):
+            if text.isascii():
+                yield _finding(pattern, start, end, "plain")
+                continue
+            places = places or ends(text, self._folding)
+            yield _finding(pattern, *place(places, start, end), "plain")
 
     def _spaced(self, text: str, folded: str, scope: Scope) -> Iterator[Finding]:
         if not _SPACED.search(folded):
@@ -69,7 +72,10 @@ class Screener:
                 yield pattern, *where
 
     def _first(self, pattern: Pattern, words: Words) -> tuple[int, int] | None:
+        absent = words.absent
         for sequence in pattern.sequences:
+            if sequence.needed & absent:
+                continue
             for first, last in occurrences(sequence, words, pattern.unless):
                 end = words.end(last)
                 if not (pattern.mentions and is_mention(words, first, end, self._catalogue.talk)):

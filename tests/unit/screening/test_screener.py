@@ -125,6 +125,7 @@ def test_honest_text_is_left_in_peace(text: str) -> None:
         base64.b64encode(ATTACK.encode()).decode(),
         base64.b32encode(ATTACK.encode()).decode(),
         ATTACK.encode().hex(),
+        f"42 {ATTACK.encode().hex()}",
         " ".join(f"{byte:08b}" for byte in ATTACK.encode()),
         "".join(f"%{byte:02x}" for byte in ATTACK.encode()),
         "".join(f"&#{byte};" for byte in ATTACK.encode()),
