@@ -271,6 +271,7 @@ async def test_what_was_repeated_before_its_turn_may_repeat_something(room: Memo
     one, other = await room.session(profile), await room.session(profile)
     first = (await room.observe(profile, one, "Restart the worker after every deploy")).memory.id
     await a_curator(room).curate()
+    room.clock.passes(seconds=1)
     again = [await room.observe(profile, other, "After every deploy, restart the worker") for _ in range(3)]
     assert (await standing(room, again[0].memory.id))[0] == Ring.PRACTICE
     await a_curator(room).curate()
