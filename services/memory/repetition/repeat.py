@@ -29,7 +29,10 @@ CONFLICT_SHARED_MIN = 0.5
 WORD_COSINE_MIN = 0.8
 """From here on two words mean the same. MiniLM has doctor and physician at 0.86, cat and dog at 0.66."""
 ASKED_COSINE_MIN = 0.85
-"""From here on a language model, if there is one, is asked about two texts in different words."""
+"""From here on a language model, if there is one, is asked about two texts in different words.
+
+Only about the closest, so that a turn of the loop has one question for each memory at most.
+"""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -79,7 +82,7 @@ class Repetition:
         """Fold later ones into this, and this into an earlier one: whoever said it first stands for it."""
         mine = memory_id, said.version
         for one, comparison in sorted(compared, key=lambda pair: not pair[0].later):
-            if not await self._same(said, one, comparison):
+            if not await self._same(said, one, comparison, ask=one is compared[0][0]):
                 continue
             theirs = one.id, one.version
             later, earlier = (theirs, mine) if one.later else (mine, theirs)
@@ -87,12 +90,12 @@ class Repetition:
                 return True
         return False
 
-    async def _same(self, said: Said, one: Near, comparison: Comparison) -> bool:
+    async def _same(self, said: Said, one: Near, comparison: Comparison, *, ask: bool) -> bool:
         if comparison.difference in HARD:
             return False
         if comparison.difference is None and await self._mean_the_same(comparison):
             return True
-        if self._language is None or one.cosine < ASKED_COSINE_MIN:
+        if not ask or self._language is None or one.cosine < ASKED_COSINE_MIN:
             return False
         try:
             answer = await self._language.ask(TASK, material(said.text, one.text), ANSWER_TOKENS_MAX)
