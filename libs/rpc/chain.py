@@ -165,9 +165,8 @@ class Chain(grpc.aio.ServerInterceptor):
     @contextmanager
     def _seen(self, call: Call) -> Generator[None]:
         started = time.perf_counter()
-        name = call.method.path
         traceparent = next(iter(call.texts(TRACEPARENT)), None)
-        with self._telemetry.span(name, SpanKind.SERVER, traceparent) as span:
+        with self._telemetry.span(call.method.path, SpanKind.SERVER, traceparent) as span:
             structlog.contextvars.bind_contextvars(request_id=call.request_id, trace_id=trace_id(span))
             code = None
             try:
@@ -179,11 +178,16 @@ class Chain(grpc.aio.ServerInterceptor):
                 seconds = time.perf_counter() - started
                 code = code or _code(call.context)
                 span.set_attribute("rpc.grpc.status_code", problems.NUMBERS[code])
-                self._telemetry.calls.labels(name, code.name).inc()
-                self._telemetry.seconds.labels(name).observe(seconds)
-                if call.method.scope:  # health is asked every second; nobody reads that
-                    log.info("rpc.done", method=name, code=code.name, ms=round(seconds * 1000, 2))
+                # Told when the answer is on its way: grpc sends it before the loop comes to this.
+                asyncio.get_running_loop().call_soon(self._tell, call.method, code, seconds)
                 structlog.contextvars.clear_contextvars()
+
+    def _tell(self, served: Method, code: grpc.StatusCode, seconds: float) -> None:
+        """Count a call and log it, in the context of the call."""
+        self._telemetry.calls.labels(served.path, code.name).inc()
+        self._telemetry.seconds.labels(served.path).observe(seconds)
+        if served.scope:  # health is asked every second; nobody reads that
+            log.info("rpc.done", method=served.path, code=code.name, ms=round(seconds * 1000, 2))
 
     async def _caller(self, call: Call) -> Caller:
         who = self._signed(call) or await self._verify(call.texts("authorization"))
