@@ -179,6 +179,25 @@ async def test_a_late_put_begins_afresh(room: Room) -> None:
         await store.get(profile, Key("w", "old"), 0, NOW + TTL + LATE)
 
 
+async def test_polling_for_what_never_came_ends_with_the_run(room: Room) -> None:
+    """A worker may be a minute behind its run; after that there is nothing to wait for."""
+    store, runs, profile = room.store(), room.runs(), uuid4()
+    run = await runs.start(profile, a_run("w", timedelta(days=1)), ROOMY, NOW)
+    absent, minute = Key("w", "t"), timedelta(minutes=1)
+    for moment in (NOW, NOW + 2 * minute):
+        with pytest.raises(ResultNotReady):
+            await store.get(profile, absent, 0, moment)
+    done = await runs.finish(profile, run.id, finishing(Status.SUCCEEDED, "o", ""), NOW)
+    assert done.ended_at
+
+    with pytest.raises(ResultNotReady):
+        await store.get(profile, absent, 0, done.ended_at + minute - timedelta(microseconds=1))
+    with pytest.raises(ResultUnknown):
+        await store.get(profile, absent, 0, done.ended_at + minute)
+    await put(store, profile, "t", now=NOW + 2 * minute)
+    await store.get(profile, absent, 0, NOW + 2 * minute)
+
+
 @pytest.mark.parametrize(
     ("quota", "part"),
     [(Quota(1, 9, 99), "runs"), (Quota(9, 1, 99), "results"), (Quota(9, 9, 1), "results_bytes")],

@@ -33,7 +33,7 @@ class ResultExpired(errors.Missing):
 
 
 class ResultUnknown(errors.Missing):
-    """There is no such run."""
+    """There is no such run, or it ended without a result of this task."""
 
     reason = "RESULT_UNKNOWN"
 
