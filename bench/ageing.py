@@ -132,11 +132,13 @@ async def _sweep_all(one: Person) -> None:
 
 async def _grow_old(connection: Any, profile_id: str | None = None) -> None:
     """Let a thousand days pass, for a profile or for all. Shocks, which never grow old, become practices."""
-    await connection.execute("SET session_replication_role = replica")  # without the trigger that guards them
-    await connection.execute(
-        "UPDATE memory.memory SET ring = $1, used_at = used_at - interval '1000 days',"
-        " staged_at = staged_at - interval '1000 days' WHERE $2::uuid IS NULL OR profile_id = $2",
-        PRACTICE,
-        profile_id,
-        timeout=600,
-    )
+    async with connection.transaction():
+        # Without the trigger that guards shocks, in this statement only: others need their foreign keys.
+        await connection.execute("SET LOCAL session_replication_role = replica")
+        await connection.execute(
+            "UPDATE memory.memory SET ring = $1, used_at = used_at - interval '1000 days',"
+            " staged_at = staged_at - interval '1000 days' WHERE $2::uuid IS NULL OR profile_id = $2",
+            PRACTICE,
+            profile_id,
+            timeout=600,
+        )
