@@ -1,72 +1,41 @@
-"""ResultsService and RunService through the front door."""
+"""ResultsService through the front door."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 import pytest
-from treering.results.v1 import result_pb2, run_pb2
 from treering.results.v1 import results_service_pb2 as pb
+from treering.results.v1 import run_pb2
 from treering.results.v1 import run_service_pb2 as run
 
 from libs.data import migrations
-from services.results.results.streams import CHUNKS_MAX, STREAM_BYTES_MAX
 from services.results.results.values import CONTENT_BYTES_MAX
 from tests.rig.answers import problem
-from tests.rig.house import Caller, House, unknown_id
+from tests.rig.house import Caller, House
 from tests.rig.refusals import refused
+from tests.rig.results import (
+    CONFLICT,
+    EXPIRED,
+    FAILED,
+    NOT_READY,
+    PATH,
+    SUCCEEDED,
+    UNKNOWN,
+    finished,
+    got,
+    put,
+    said,
+    started,
+    waited,
+)
 
-NOT_READY = ("NOT_FOUND", "RESULT_NOT_READY", [])
-UNKNOWN = ("NOT_FOUND", "RESULT_UNKNOWN", [])
-EXPIRED = ("NOT_FOUND", "RESULT_EXPIRED", [])
-CONFLICT = ("ALREADY_EXISTS", "RESULT_CONFLICT", [])
-CANCELLED = ("FAILED_PRECONDITION", "RUN_CANCELLED", [])
-CLOSED = ("FAILED_PRECONDITION", "RUN_CLOSED", [])
-NO_RUN = ("NOT_FOUND", "RUN_NOT_FOUND", [])
-SUCCEEDED, FAILED = run_pb2.STATUS_SUCCEEDED, run_pb2.STATUS_FAILED
 MONTH_SECONDS = 2_592_000
-PATH = "/v1/workflows/results"
-
-
-async def put(
-    house: Caller, task: str = "web", content: str = "c", workflow_id: str = "w", **fields: Any
-) -> result_pb2.Step:
-    """What is kept after a put into a run."""
-    request = pb.PutResultRequest(workflow_id=workflow_id, task_id=task, content=content, **fields)
-    return (await house.results.PutResult(request)).step
-
-
-async def got(house: Caller, task: str = "", workflow: str = "w", part: int = 0) -> result_pb2.Result:
-    """A result of the run `w`; without a task, the final one."""
-    request = pb.GetResultRequest(workflow_id=workflow, task_id=task, part=part)
-    return (await house.results.GetResult(request)).result
-
-
-async def waited(house: Caller, task: str = "web", timeout: int = 30) -> result_pb2.Result:
-    """A result that was waited for."""
-    request = pb.WaitResultRequest(workflow_id="w", task_id=task, timeout=timeout)
-    return (await house.results.WaitResult(request)).result
-
-
-async def started(house: Caller, workflow: str = "w", **fields: Any) -> run_pb2.Run:
-    """A run."""
-    return (await house.runs.StartRun(run.StartRunRequest(workflow_id=workflow, **fields))).run
-
-
-async def finished(house: Caller, run_id: str, status: Any = SUCCEEDED, **fields: Any) -> run_pb2.Run:
-    """A run that has ended."""
-    return (await house.runs.FinishRun(run.FinishRunRequest(run_id=run_id, status=status, **fields))).run
-
-
-async def said(house: Caller, content: str, number: int | None = None) -> pb.AppendTurnResponse:
-    """A turn of the run `w`."""
-    request = pb.AppendTurnRequest(workflow_id="w", role="user", content=content, number=number)
-    return await house.results.AppendTurn(request)
 
 
 async def tool(house: Caller, called: str, **arguments: Any) -> dict[str, Any]:
@@ -161,6 +130,22 @@ async def test_what_is_not_there_has_three_reasons(house: Caller, neighbor: Call
     assert await refused(got(house, "web", "short")) == NOT_READY
 
 
+async def test_what_never_came_is_unknown_a_minute_after_its_run(house: Caller, house_site: House) -> None:
+    """On both doors: whoever polls comes to an end, and does not before workers had their minute."""
+    begun = await started(house, "ends")
+    await finished(house, begun.id)
+    assert await refused(got(house, "late", "ends")) == NOT_READY
+
+    async with migrations.owner(house_site.dsn) as connection:
+        await connection.execute(
+            "UPDATE results.run SET ended_at = ended_at - interval '1 minute' WHERE id = $1", UUID(begun.id)
+        )
+    assert await refused(got(house, "late", "ends")) == UNKNOWN
+    problem(await house.http.get(f"{PATH}/ends/late"), 404, "RESULT_UNKNOWN")
+    await put(house, "late", workflow_id="ends")
+    assert (await got(house, "late", "ends")).content == "c"
+
+
 async def test_the_final_result_of_a_run(house: Caller) -> None:
     """Of an implicit run the last; of a started one none before it is finished; else the outcome."""
     for number in range(3):
@@ -251,98 +236,6 @@ async def test_several_at_once(house: Caller) -> None:
     assert await refused(neither) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["task_ids"])
 
 
-async def test_runs_begin_once(house: Caller) -> None:
-    """The same again is the same run; another of that workflow id is refused; an implicit one is adopted."""
-    first = await started(house, kind=run_pb2.RUN_KIND_SCHEDULED, goal="g")
-    assert await started(house, kind=run_pb2.RUN_KIND_SCHEDULED, goal="g") == first
-    assert await refused(started(house, goal="g")) == ("ALREADY_EXISTS", "RUN_EXISTS", [])
-    own = await started(house, "")
-    assert own.workflow_id == own.id
-
-    step = await put(house, workflow_id="early")
-    adopted = await started(house, "early", goal="told later")
-    assert (adopted.id, adopted.implicit, adopted.goal) == (step.run_id, False, "told later")
-    assert adopted.expires_at == step.expires_at
-
-
-async def test_children_have_parents(house: Caller, neighbor: Caller) -> None:
-    """Of the caller's own; nothing else has one."""
-    child, mine = run_pb2.RUN_KIND_CHILD, await started(house)
-    theirs = await started(neighbor)
-
-    assert (await started(house, "c", kind=child, parent_run_id=mine.id)).parent_run_id == mine.id
-    for parent in (theirs.id, unknown_id()):
-        assert await refused(started(house, "d", kind=child, parent_run_id=parent)) == NO_RUN
-    needed = ("INVALID_ARGUMENT", "INVALID_FIELD", ["parent_run_id"])
-    assert await refused(started(house, "e", kind=child)) == needed
-    assert await refused(started(house, "e", parent_run_id=mine.id)) == needed
-
-
-async def test_memory_is_the_callers(house: Caller, neighbor: Caller) -> None:
-    """Its own profile's id is taken without a word, any other name with a warning."""
-    for owner, count in (("", 0), (house.profile_id, 0), (neighbor.profile_id, 1), (":bot:", 1)):
-        answer = await house.runs.StartRun(run.StartRunRequest(memory_owner=owner))
-        assert len(answer.warnings) == count
-
-
-async def test_a_run_is_finished_once(house: Caller, house_site: House) -> None:
-    """Sixteen at once are one; otherwise than before is refused; late results are kept."""
-    begun = await started(house, goal="g")
-    ends = await asyncio.gather(*(finished(house, begun.id, outcome="o") for _ in range(16)))
-
-    assert all(each == ends[0] for each in ends)
-    assert (ends[0].outcome, ends[0].goal, ends[0].state) == ("o", "g", run_pb2.RUN_STATE_SUCCEEDED)
-    assert await refused(finished(house, begun.id, outcome="p")) == CLOSED
-    assert await refused(house.runs.CancelRun(run.CancelRunRequest(run_id=begun.id))) == CLOSED
-    assert (await put(house, "late")).task_id == "late"
-    assert await episodes(house_site, begun.id) == 1
-
-
-async def episodes(house_site: House, run_id: str) -> int:
-    """How many episodes a run has in the journal."""
-    query = "SELECT FROM results.episode WHERE run_id = $1::text::uuid"
-    async with migrations.owner(house_site.dsn) as connection:
-        return len(await connection.fetch(query, run_id))
-
-
-async def test_a_cancelled_run_takes_nothing(house: Caller) -> None:
-    """Twice is once; what is there stays, what is not ends the asking; finishing it is refused."""
-    begun = await started(house)
-    kept = await put(house)
-    ended = await house.runs.CancelRun(run.CancelRunRequest(run_id=begun.id))
-
-    assert await house.runs.CancelRun(run.CancelRunRequest(run_id=begun.id)) == ended
-    assert await refused(put(house, "other")) == CANCELLED
-    assert await refused(put(house, content="d", attempt=2)) == CANCELLED
-    assert await refused(said(house, "Hi")) == CANCELLED
-    assert await put(house) == kept
-    assert (await got(house, "web")).content == "c"
-    for call in (got(house, "other"), got(house), waited(house, "other"), finished(house, begun.id)):
-        assert await refused(call) == CANCELLED
-
-
-async def test_runs_are_listed(house: Caller, neighbor: Caller) -> None:
-    """The newest first, by kind and state, in pages; another's are not there."""
-    ids = [(await started(house, f"r{number}")).id for number in range(5)]
-    await finished(house, ids[2])
-    await started(house, "s", kind=run_pb2.RUN_KIND_SYSTEM)
-    missions = run.ListRunsRequest(kind=run_pb2.RUN_KIND_MISSION, page_size=3)
-    first = await house.runs.ListRuns(missions)
-    missions.page_token = first.next_page_token
-    second = await house.runs.ListRuns(missions)
-
-    assert [each.id for each in (*first.runs, *second.runs)] == ids[::-1]
-    done = await house.runs.ListRuns(run.ListRunsRequest(state=run_pb2.RUN_STATE_SUCCEEDED))
-    assert [each.id for each in done.runs] == [ids[2]]
-    assert not (await neighbor.runs.ListRuns(run.ListRunsRequest())).runs
-    for call in (
-        neighbor.runs.GetRunStatus(run.GetRunStatusRequest(run_id=ids[0])),
-        neighbor.runs.CancelRun(run.CancelRunRequest(run_id=ids[0])),
-        finished(neighbor, ids[0]),
-    ):
-        assert await refused(call) == NO_RUN
-
-
 async def test_rest_has_its_paths(house: Caller) -> None:
     """Results are flat there, by either path; not ready says when to ask again."""
     body = {"content": "# Hi", "content_type": "text/markdown"}
@@ -414,76 +307,6 @@ async def test_content_is_kept_byte_for_byte(house: Caller, content: str, encodi
     assert (await house.http.get(f"{PATH}/w/grpc")).json()["content"] == content
     too_much = put(house, "big", "x" * (CONTENT_BYTES_MAX + 1))
     assert await refused(too_much) == ("INVALID_ARGUMENT", "VALUE_TOO_LARGE", ["content"])
-
-
-async def streamed(
-    house: Caller, content: bytes, digest: str = "", chunk: int = 700_001, **fields: Any
-) -> result_pb2.Step:
-    """What is kept of a stream into the run `w`."""
-    known = digest or sha256(content).hexdigest()
-    header = pb.PutResultStreamHeader(workflow_id="w", task_id="big", sha256=known, **fields)
-
-    async def requests() -> AsyncIterator[pb.PutResultStreamRequest]:
-        yield pb.PutResultStreamRequest(header=header)
-        for at in range(0, len(content), chunk):
-            yield pb.PutResultStreamRequest(chunk=content[at : at + chunk])
-
-    metadata = (("authorization", f"Bearer {house.secret}"),)
-    return (await house.results.PutResultStream(requests(), metadata=metadata)).step
-
-
-@pytest.mark.parametrize("size", [0, 1, 1_048_576, 1_048_577, 5_000_000])
-async def test_a_stream_is_read_back_in_parts(house: Caller, size: int) -> None:
-    """Byte for byte, with digest and size; the same again is the same; another conflicts."""
-    content = (bytes(range(251)) * (size // 251 + 1))[:size]
-    step = await streamed(house, content, content_type="application/pdf", size_bytes=size)
-    parts = [await got(house, "big", part=part) for part in range(step.parts)]
-
-    assert b"".join(base64.b64decode(part.content) for part in parts) == content
-    assert {part.sha256 for part in parts} == {sha256(content).hexdigest()}
-    assert (step.size_bytes, step.content_type) == (size, "application/pdf")
-    assert await streamed(house, content, content_type="application/pdf") == step
-    assert await refused(streamed(house, content + b"!", content_type="application/pdf")) == CONFLICT
-    assert await refused(got(house, "big", part=step.parts)) == (
-        "INVALID_ARGUMENT",
-        "INVALID_FIELD",
-        ["part"],
-    )
-
-
-async def test_a_wrong_stream_leaves_nothing(house: Caller) -> None:
-    """Wrong digest, wrong size, no header, more than 64 MiB: refused, and nobody sees any of it."""
-    mismatch = ("INVALID_ARGUMENT", "DIGEST_MISMATCH", [])
-    content = b"x" * 3_000_000
-    await put(house)
-
-    assert await refused(streamed(house, content, "0" * 64)) == mismatch
-    assert await refused(streamed(house, content, size_bytes=2_999_999)) == mismatch
-    assert await refused(streamed(house, content, size_bytes=3_000_001)) == mismatch
-    assert (await refused(streamed(house, content, chunk=1_048_577)))[:2] == (
-        "INVALID_ARGUMENT",
-        "INVALID_FIELD",
-    )
-    assert await refused(got(house, "big")) == NOT_READY
-
-
-async def test_a_stream_has_at_most_so_many_bytes(house: Caller) -> None:
-    """64 MiB are kept and read in parts; a byte more is refused, and what was there stays."""
-    content = bytes(STREAM_BYTES_MAX)
-    large = await streamed(house, content, chunk=1_048_576)
-
-    assert (large.size_bytes, large.parts) == (STREAM_BYTES_MAX, 64)
-    assert len(base64.b64decode((await got(house, "big", part=63)).content)) == 1_048_576
-    one_more = streamed(house, content + b"x", chunk=1_048_576, attempt=2)
-    assert await refused(one_more) == ("INVALID_ARGUMENT", "VALUE_TOO_LARGE", ["chunk"])
-    assert (await got(house, "big")).attempt == 1
-
-
-async def test_a_stream_has_at_most_so_many_chunks(house: Caller) -> None:
-    """However small they are: 65,536, and not one more."""
-    too_many = streamed(house, bytes(CHUNKS_MAX + 1), chunk=1)
-
-    assert await refused(too_many) == ("INVALID_ARGUMENT", "INVALID_FIELD", ["chunk"])
 
 
 async def test_a_replaced_result_counts_once(house: Caller) -> None:

@@ -14,7 +14,7 @@ from libs.data.bell import NAME
 from tests.rig.house import Caller, House, opened_house, replica_of
 from tests.rig.postgres import Cluster
 from tests.rig.refusals import refused
-from tests.services.test_results import EXPIRED, NOT_READY, finished, put, started, waited
+from tests.rig.results import EXPIRED, NOT_READY, finished, put, started, waited
 
 WAITERS = 100
 TRIES = 500
