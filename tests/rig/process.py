@@ -89,9 +89,14 @@ class Premises:
         return self.ended()
 
     def signal(self, number: int) -> None:
-        """Send the house a signal as a terminal does, to its whole group."""
+        """Send the house a signal as a terminal does, to its whole group. A killed one is gone afterwards.
+
+        Its Postgres may be gone before it: whoever opened it again meanwhile would find it still open.
+        """
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, number)
+            if number == signal.SIGKILL:
+                self._process.wait(STOP_SECONDS_MAX)
 
     def ended(self) -> int:
         """Wait for the end of the house, and answer its exit code."""
